@@ -1,0 +1,74 @@
+# The only door to this repository's tools: `make help` lists them.
+# Paths are relative throughout, so a checkout may lie under a path with spaces.
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+RUN := .venv/bin/
+
+# Everything that one developer waits for; the rest has targets of its own.
+FAST := not (slow or crash or pg15 or pgbouncer or campaign)
+REAL := crash or pg15 or pgbouncer
+
+.PHONY: help
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
+
+.PHONY: demo
+demo: .venv/.runtime ## Settle and fulfil 6,919 real orders against a failing panel, then check
+	$(RUN)counterfoil demo
+
+.PHONY: test
+test: .venv/.dev ## Run the tests that need nothing but the embedded PostgreSQL
+	$(RUN)pytest -n 2 -m "$(FAST)" $(ARGS)
+
+.PHONY: test-crash
+test-crash: .venv/.dev ## Run the tests that kill processes or need PostgreSQL 15 or PgBouncer
+	$(RUN)pytest -m "$(REAL)" $(ARGS)
+
+.PHONY: campaign
+campaign: .venv/.dev ## Run the long tests: many random schedules, faults and examples
+	$(RUN)pytest -m "campaign or slow" --hypothesis-profile=campaign --timeout=3600 $(ARGS)
+
+.PHONY: check
+check: .venv/.dev ## Check style, types, dependencies, spelling and architecture
+	$(RUN)ruff check
+	$(RUN)ruff format --check
+	$(RUN)mypy
+	$(RUN)pyright
+	$(RUN)lint-imports
+	$(RUN)deptry .
+	$(RUN)codespell
+	$(RUN)pytest -q tests/architecture
+
+.PHONY: fmt
+fmt: .venv/.dev ## Format the code and repair what ruff can repair
+	$(RUN)ruff format
+	$(RUN)ruff check --fix
+
+.PHONY: bench
+bench: .venv/.dev ## Measure against the plain-SQL floor in the same run
+	$(RUN)python -m bench $(ARGS)
+
+.PHONY: lock
+lock: .venv/.dev ## Resolve the requirements files anew (UPGRADE=1 takes newer releases)
+	$(COMPILE) --output-file requirements.txt
+	$(COMPILE) --group dev --constraint requirements.txt --output-file requirements-dev.txt
+
+COMPILE = $(RUN)uv pip compile pyproject.toml --quiet --group build --universal \
+	--python-version 3.13 --generate-hashes --no-emit-index-url \
+	--custom-compile-command "make lock" $(if $(UPGRADE),--upgrade)
+
+.PHONY: clean
+clean: ## Remove the virtual environment, caches and build results; data under var/ stay
+	rm -rf .venv .python build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -not -path './.git/*' -prune -exec rm -rf {} +
+
+.venv/.runtime: requirements.txt pyproject.toml
+	@scripts/venv.sh requirements.txt
+	@touch $@
+
+# Holds the runtime too: `make demo` after `make test` installs nothing.
+.venv/.dev: requirements-dev.txt requirements.txt pyproject.toml
+	@scripts/venv.sh requirements-dev.txt
+	@touch $@ .venv/.runtime
