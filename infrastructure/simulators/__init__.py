@@ -1,0 +1,1 @@
+"""Programs that imitate the outside world; they share no code with the product."""

@@ -1,0 +1,1 @@
+"""A Remnawave 3.2.2 panel with a durable book and switchable faults."""
