@@ -1,0 +1,51 @@
+"""Errors of the use cases: what was asked is fine, but could not proceed.
+
+ApplicationError
+├── NotFoundError             nothing has that id (in this tenant)
+├── StateConflictError        the thing is at a stage that forbids it
+└── TwinError                 a live job has the same unique key
+"""
+
+from domain.errors import CounterfoilError
+
+
+class ApplicationError(CounterfoilError):
+    """The use case could not proceed."""
+
+
+class NotFoundError(ApplicationError):
+    """Nothing has that id."""
+
+    code = "not_found"
+
+    def __init__(self, what: str, key: str) -> None:
+        """Name what was looked for and by which id."""
+        self.what = what
+        self.key = key
+        super().__init__(f"there is no {what} {key}")
+
+
+class StateConflictError(ApplicationError):
+    """The thing is at a stage that forbids what was asked."""
+
+    code = "state_conflict"
+
+    def __init__(self, what: str, key: str, state: str, remedy: str) -> None:
+        """Name the thing, its state and what can be done instead."""
+        self.what = what
+        self.key = key
+        self.state = state
+        self.remedy = remedy
+        super().__init__(f"{what} {key} is {state}; {remedy}")
+
+
+class TwinError(ApplicationError):
+    """A live job has the same unique key, so the dead one stays dead."""
+
+    code = "unique_job_active"
+
+    def __init__(self, job: str, twin: str) -> None:
+        """Name the dead job and its live twin."""
+        self.job = job
+        self.twin = twin
+        super().__init__(f"job {job} has a live twin: {twin}")

@@ -1,0 +1,150 @@
+"""What the use cases need from the outside, as Protocols."""
+
+from collections.abc import Sequence
+from typing import Protocol
+from uuid import UUID
+
+import msgspec
+
+from application.unit import Head
+from domain.entitlement.state import Desired, Observed
+from domain.event import Instant, JsonObject
+from domain.order.events import OrderEvent
+from domain.stream import Ref
+
+
+class SettledOrder(msgspec.Struct, frozen=True, kw_only=True):
+    """One order as the fan-out reads it: its birth, and when it was recorded."""
+
+    ref: Ref
+    tenant_id: str
+    correlation_id: str
+    version: int
+    birth: OrderEvent
+    settled_at: Instant
+    """`recorded_at` of the order's first event; days count from here."""
+    position: int
+
+
+class OperationRow(msgspec.Struct, frozen=True, kw_only=True):
+    """What covering and fulfilling look at of one operation."""
+
+    ref: Ref
+    order: UUID | None
+    operation: str
+    desired_version: int
+    state: str
+    effective_at: Instant
+    reset_traffic: bool
+    order_fulfilled: bool
+
+
+class Streams(Protocol):
+    """Reads heads and streams for decisions; never a read model."""
+
+    def order(self, stream_id: UUID) -> SettledOrder | None:
+        """Return an order with its birth, or None."""
+        ...
+
+    def head(self, ref: Ref) -> Head | None:
+        """Return one head without locking it, or None."""
+        ...
+
+    def entitlement_of(
+        self, tenant_id: str, customer_id: str, slot: int
+    ) -> tuple[Ref, Head] | None:
+        """Return the entitlement of a customer and slot, or None."""
+        ...
+
+    def operations_of(self, entitlement: UUID) -> Sequence[OperationRow]:
+        """Return all operations of an entitlement by rising desired version."""
+        ...
+
+    def live_job_with_key(self, tenant_id: str, unique_key: str) -> Ref | None:
+        """Return the unfinished job that has the key, or None."""
+        ...
+
+    def dead_job_with_key(self, tenant_id: str, unique_key: str) -> Ref | None:
+        """Return the latest dead job that has the key, or None."""
+        ...
+
+    def job_args(self, job: UUID) -> JsonObject | None:
+        """Return the arguments of an unfinished or dead job, or None."""
+        ...
+
+
+class Confirmed(msgspec.Struct, frozen=True):
+    """The panel shows the desired state."""
+
+    observed: Observed
+
+
+class Rejected(msgspec.Struct, frozen=True):
+    """The panel said no for good; `code` is stored (`remnawave_http_400` …)."""
+
+    code: str
+    detail: str = ""
+
+
+class Unavailable(msgspec.Struct, frozen=True):
+    """The panel could not do it now; nothing suggests that it was applied."""
+
+    code: str
+    detail: str = ""
+    retry_after_seconds: float | None = None
+
+
+class Unknown(msgspec.Struct, frozen=True):
+    """No answer: it may have been applied.  The writes here are safe to repeat."""
+
+    code: str
+    detail: str = ""
+
+
+class Misconfigured(msgspec.Struct, frozen=True):
+    """Credentials or address are wrong; waits for a person, costs no attempt.
+
+    `cause` is `panel_credentials` or `panel_configuration`.
+    """
+
+    cause: str
+    detail: str = ""
+
+
+class Halted(msgspec.Struct, frozen=True):
+    """The caller's lease or deadline left no room to begin the next call."""
+
+    detail: str = ""
+
+
+type PanelAnswer = Confirmed | Rejected | Unavailable | Unknown | Misconfigured | Halted
+
+
+class CallGuard(Protocol):
+    """Says before every single call whether it may still begin."""
+
+    def may_begin(self) -> bool:
+        """Whether the lease and the deadline outlast one more call."""
+        ...
+
+
+class Access(msgspec.Struct, frozen=True, kw_only=True):
+    """One panel user as it should be, and how to find it."""
+
+    username: str
+    legacy_username: str | None
+    panel_user_id: int | None
+    """Known from an earlier operation, or None."""
+    desired: Desired
+
+
+class Panel(Protocol):
+    """The remote panel.  Never raises; every answer is classified."""
+
+    def create(self, access: Access, request_id: str, guard: CallGuard) -> PanelAnswer:
+        """Adopt or create the user and bring it to the desired state.
+
+        Every HTTP request carries `X-Request-ID: <request_id>.<n>` with n counted
+        from 1 inside this call.
+        """
+        ...

@@ -1,0 +1,105 @@
+"""The unit of work: groups of streams that change together or not at all.
+
+A group names the heads that it needs, and a pure function that decides once
+they are locked.  The store locks the heads of a whole batch in the global order,
+calls every group's `decide` with what it found, and writes what they return in
+one transaction.  Groups do not affect each other: one that refuses, conflicts or
+cannot be stored leaves its neighbours as they are.
+
+There are two kinds of check, and both belong in `decide` (mechanisms 8):
+who holds a lease is checked by token and state (`domain.jobs.aggregate.holder`)
+and takes the version from the locked head; who decided from an earlier read
+checks with `is_current` that the version is still the one it read.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+from uuid import UUID
+
+import msgspec
+
+from domain.event import Instant, Meta
+from domain.stream import Change, Ref, State
+
+
+class Head(msgspec.Struct, frozen=True, kw_only=True):
+    """One locked head: the fold of its stream, and what was written at its birth."""
+
+    tenant_id: str
+    state: State
+    correlation_id: str
+
+
+type Locked = Mapping[Ref, Head]
+"""The heads that exist, locked until the unit's end; a missing ref is unborn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The group wrote nothing; `code` says why (`lease_lost`, `conflict` …)."""
+
+    code: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unstorable:
+    """PostgreSQL refused the group's data itself; nothing was written."""
+
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The group is committed; `position` is its last event's, 0 when it wrote none."""
+
+    changes: tuple[Change, ...]
+    position: int
+
+
+type Result = Written | Refused | Unstorable
+
+type Decide = Callable[[Locked, Instant], tuple[Change, ...] | Refused]
+"""Pure; called again from fresh heads when the unit is repeated."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Streams that change together: which heads to lock, and what to write then."""
+
+    refs: tuple[Ref, ...]
+    decide: Decide
+    meta: Meta
+    """Written beside every event of the group; the store adds the commit id.
+
+    Births and changes of streams whose own correlation differs keep the group's.
+    """
+
+
+class UnitOfWork(Protocol):
+    """Commit groups; implemented by the batch store."""
+
+    def commit(self, groups: Sequence[Group]) -> list[Result]:
+        """Return one result per group, in order, after the commit.
+
+        Deadlocks and serialization failures are repeated up to five times, and an
+        unknown commit is resolved by its commit id before anything is repeated.
+
+        Raises:
+            DatabaseUnavailableError: nothing of these groups is known to be written.
+        """
+        ...
+
+
+class Ids(Protocol):
+    """Makes UUIDv7 ids; the shell's clock and randomness behind one call."""
+
+    def __call__(self) -> UUID:
+        """Return a new id."""
+        ...
+
+
+def is_current(locked: Locked, change: Change) -> bool:
+    """Whether `change` was decided against the version that is locked now."""
+    head = locked.get(change.ref)
+    return (head.state.version if head is not None else 0) == change.expected

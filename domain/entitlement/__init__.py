@@ -1,0 +1,1 @@
+"""One customer's access: its desired and its observed state."""

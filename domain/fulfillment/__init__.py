@@ -1,0 +1,1 @@
+"""One operation on a panel: from its request to its end."""

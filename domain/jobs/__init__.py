@@ -1,0 +1,1 @@
+"""The generic queue's aggregate: events, state, rules, outcomes and backoff."""

@@ -1,0 +1,219 @@
+"""The one function that decides what an outcome means: again, later, or dead.
+
+Handler results, raised exceptions, timeouts, lost leases and the checks before
+a run all come through here, so there is one answer to "is the budget spent?"
+and one schedule.  The instant in the event *is* the schedule: the head's
+`run_at` is set from it.
+"""
+
+from datetime import timedelta
+from typing import assert_never
+
+import msgspec
+
+from domain.errors import IllegalTransitionError
+from domain.event import Instant
+from domain.jobs import outcome as said
+from domain.jobs.aggregate import LARGEST_ATTEMPT, Job, Stage
+from domain.jobs.backoff import Backoff
+from domain.jobs.events import (
+    AttemptFailed,
+    Cancelled,
+    Discarded,
+    JobEvent,
+    LeaseExpired,
+    Parked,
+    Released,
+    Snoozed,
+    Succeeded,
+)
+from domain.text import storable
+
+
+class Budget(msgspec.Struct, frozen=True, kw_only=True):
+    """How often a job may try and how it waits in between."""
+
+    max_attempts: int
+    backoff: Backoff = Backoff()
+
+    def of(self, job: Job) -> int:
+        """Return the attempts that `job` may spend; its own number wins."""
+        return self.max_attempts if job.max_attempts is None else job.max_attempts
+
+
+class Moment(msgspec.Struct, frozen=True):
+    """What a decision may know of the outside: the database's clock and a spin."""
+
+    now: Instant
+    spin: float = 0.0
+    """Between -1 and 1; turns the backoff's jitter."""
+
+
+class Interrupted(msgspec.Struct, frozen=True, kw_only=True):
+    """The worker gives the job back unfinished: shutdown, lost race, undone claim."""
+
+    cause: str
+    wait_seconds: float = 0.0
+
+
+class LeaseLost(msgspec.Struct, frozen=True, kw_only=True):
+    """The lease ended: `process_gone` or `lease_lost`; was a call begun in it?"""
+
+    cause: str
+    call_began: bool
+
+
+type Ending = said.Outcome | Interrupted | LeaseLost
+
+
+def before_run(job: Job, budget: Budget, now: Instant) -> said.Fail | None:
+    """Return why a claimed job must not run, or None when it may."""
+    if job.deadline is not None and job.deadline < now:
+        return said.Fail(
+            code="deadline_exceeded", error=f"due by {job.deadline:%Y-%m-%dT%H:%M:%SZ}"
+        )
+    if job.attempt > budget.of(job):
+        return said.Fail(code="budget_spent", error="no attempt was left to begin")
+    return None
+
+
+def settle(
+    job: Job, ending: Ending, budget: Budget, moment: Moment
+) -> tuple[JobEvent, ...]:
+    """Return the facts that end the present claim of a running job.
+
+    Raises:
+        IllegalTransitionError: the job is not running.
+    """
+    if job.stage is not Stage.RUNNING or job.token is None:
+        raise IllegalTransitionError(job.stage, "settle", stream="job")
+    token = job.token
+    if isinstance(ending, said.Completed):
+        return (Succeeded(attempt=job.attempt, token=token, result=ending.result),)
+    if job.cancel_requested and not isinstance(ending, said.Fail | said.Ambiguous):
+        return (Cancelled(attempt=job.attempt, code="operator"),)
+    match ending:
+        case said.Retry():
+            return (_failed(job, token, ending, budget, moment),)
+        case said.Snooze():
+            until = max(ending.until, moment.now)
+            return (
+                Snoozed(
+                    attempt=_given_back(job),
+                    token=token,
+                    until=until,
+                    cause=ending.cause,
+                ),
+            )
+        case said.Park():
+            return (_parked(job, token, ending, budget, moment),)
+        case said.Fail() | said.Ambiguous():
+            return (_dead(job, token, ending.code, ending.error),)
+        case said.Cancel():
+            return (Cancelled(attempt=job.attempt, code=ending.code),)
+        case Interrupted():
+            until = moment.now + timedelta(seconds=ending.wait_seconds)
+            return (
+                Released(
+                    attempt=_given_back(job),
+                    token=token,
+                    until=until,
+                    cause=ending.cause,
+                ),
+            )
+        case LeaseLost():
+            return (_expired(job, token, ending, budget, moment),)
+        case _:
+            assert_never(ending)
+
+
+_OWN_CODES = frozenset(
+    {
+        "budget_spent",
+        "deadline_exceeded",
+        "undecodable",
+        "unstorable_result",
+        "worker_crashed",
+    }
+)
+"""Codes of a discarded job that say by themselves why; any other is `permanent`."""
+
+
+def _dead(job: Job, token: int, code: str, error: str) -> Discarded:
+    own = code in _OWN_CODES
+    return Discarded(
+        attempt=job.attempt,
+        token=token,
+        code=code if own else "permanent",
+        error_code=job.error_code if own else code,
+        error=storable(error),
+    )
+
+
+def _failed(
+    job: Job, token: int, ending: said.Retry, budget: Budget, moment: Moment
+) -> JobEvent:
+    wait = budget.backoff.delay(job.attempt, moment.spin)
+    if ending.not_before_seconds is not None:
+        asked = min(max(ending.not_before_seconds, 0.0), budget.backoff.longest_seconds)
+        wait = max(wait, timedelta(seconds=asked))
+    retry_at = moment.now + wait
+    spent = _spent(job, budget, retry_at)
+    if spent is not None:
+        return Discarded(
+            attempt=job.attempt,
+            token=token,
+            code=spent,
+            error_code=ending.code,
+            error=storable(ending.error),
+        )
+    return AttemptFailed(
+        attempt=job.attempt,
+        token=token,
+        code=ending.code,
+        error=storable(ending.error),
+        retry_at=retry_at,
+    )
+
+
+def _spent(job: Job, budget: Budget, retry_at: Instant) -> str | None:
+    if job.attempt >= budget.of(job):
+        return "budget_spent"
+    if job.deadline is not None and retry_at > job.deadline:
+        return "deadline_exceeded"
+    return None
+
+
+def _parked(
+    job: Job, token: int, ending: said.Park, budget: Budget, moment: Moment
+) -> Parked:
+    parkings = min(job.parkings, LARGEST_ATTEMPT - 1) + 1
+    wait = budget.backoff.delay(parkings, moment.spin)
+    return Parked(
+        attempt=_given_back(job),
+        token=token,
+        until=moment.now + wait,
+        cause=ending.cause,
+        parkings=parkings,
+    )
+
+
+def _expired(
+    job: Job, token: int, ending: LeaseLost, budget: Budget, moment: Moment
+) -> JobEvent:
+    attempt = job.attempt if ending.call_began else _given_back(job)
+    if ending.call_began and attempt >= budget.of(job):
+        return Discarded(
+            attempt=attempt,
+            token=token,
+            code="budget_spent",
+            error_code=ending.cause,
+            error="the lease ended after a provider had been asked",
+        )
+    return LeaseExpired(
+        attempt=attempt, token=token, cause=ending.cause, retry_at=moment.now
+    )
+
+
+def _given_back(job: Job) -> int:
+    return max(job.attempt - 1, 0)

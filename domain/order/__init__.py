@@ -1,0 +1,1 @@
+"""One settled order: what was paid, and that it was fulfilled."""

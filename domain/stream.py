@@ -1,0 +1,48 @@
+"""What a decision changes: references to streams, and the changes themselves.
+
+The number of a `StreamKind` is its place in the global lock order (external key
+first, then these, by id inside each kind): every unit of work locks its heads in
+the order of `Ref`, so two units can never wait for each other in a circle.
+"""
+
+from enum import IntEnum
+from typing import NamedTuple
+from uuid import UUID
+
+import msgspec
+
+from domain.entitlement.aggregate import Entitlement
+from domain.event import Event
+from domain.fulfillment.aggregate import FulfillmentOperation
+from domain.jobs.aggregate import Job
+from domain.order.aggregate import Order
+
+
+class StreamKind(IntEnum):
+    """The kinds of stream, numbered by their place in the lock order."""
+
+    ORDER = 1
+    ENTITLEMENT = 2
+    OPERATION = 3
+    JOB = 4
+
+
+type State = Order | Entitlement | FulfillmentOperation | Job
+
+
+class Ref(NamedTuple):
+    """One stream; refs sort in the global lock order."""
+
+    kind: StreamKind
+    id: UUID
+
+
+class Change(msgspec.Struct, frozen=True, kw_only=True):
+    """New events of one stream, decided against version `expected` (0: a birth)."""
+
+    ref: Ref
+    tenant_id: str
+    expected: int
+    events: tuple[Event, ...]
+    state: State
+    """The state after `events`."""
