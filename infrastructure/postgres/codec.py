@@ -1,0 +1,126 @@
+"""Events to columns and back: `data` and `meta` as JSON, the class found by its tag.
+
+Decoding is strict about the tag and the schema number, so that an event of a
+newer binary stops a follower with a clear word instead of being read wrongly.
+"""
+
+from collections.abc import Mapping
+from typing import Final, TypeIs, assert_never
+
+import msgspec
+
+from domain.entitlement import aggregate as entitlement
+from domain.entitlement import events as entitlement_events
+from domain.event import Event, Meta
+from domain.fulfillment import aggregate as fulfillment
+from domain.fulfillment import events as fulfillment_events
+from domain.jobs import aggregate as jobs
+from domain.jobs import events as job_events
+from domain.order import aggregate as order
+from domain.order import events as order_events
+from domain.stream import State, StreamKind
+from infrastructure.errors import InfrastructureError
+
+_MODULES = (order_events, entitlement_events, fulfillment_events, job_events)
+
+EVENT_CLASSES: Final[Mapping[str, type[Event]]] = {
+    found.tag: found
+    for module in _MODULES
+    for found in vars(module).values()
+    if isinstance(found, type) and issubclass(found, Event) and found is not Event
+}
+"""Every stored tag and the class that reads it."""
+
+_encoder = msgspec.json.Encoder()
+_meta_decoder = msgspec.json.Decoder(Meta)
+_decoders = {tag: msgspec.json.Decoder(found) for tag, found in EVENT_CLASSES.items()}
+
+
+class UnknownEventError(InfrastructureError):
+    """The log holds an event that this binary cannot read."""
+
+    code = "unknown_event"
+
+    def __init__(self, tag: str, schema: int) -> None:
+        """Name the tag and the schema number that nothing here reads."""
+        self.tag = tag
+        self.schema = schema
+        super().__init__(f"no reader for event {tag} with schema {schema}")
+
+
+def encode(value: msgspec.Struct) -> str:
+    """Return an event, a meta or any other struct as JSON text."""
+    return _encoder.encode(value).decode()
+
+
+def decode_event(tag: str, schema: int, data: bytes | str) -> Event:
+    """Return the event of one row of the log.
+
+    Raises:
+        UnknownEventError: a newer binary wrote it.
+        msgspec.ValidationError: the row does not fit its own schema.
+    """
+    found = EVENT_CLASSES.get(tag)
+    if found is None or found.schema != schema:
+        raise UnknownEventError(tag, schema)
+    return _decoders[tag].decode(data)
+
+
+def decode_meta(data: bytes | str) -> Meta:
+    """Return the meta data of one row of the log."""
+    return _meta_decoder.decode(data)
+
+
+def evolve(state: State, event: Event) -> State:
+    """Return `state` after `event` of the same aggregate.
+
+    Raises:
+        UnknownEventError: the event belongs to another aggregate.
+    """
+    match state:
+        case order.Order():
+            if _of_order(event):
+                return order.evolve(state, event)
+        case entitlement.Entitlement():
+            if _of_entitlement(event):
+                return entitlement.evolve(state, event)
+        case fulfillment.FulfillmentOperation():
+            if _of_operation(event):
+                return fulfillment.evolve(state, event)
+        case jobs.Job():
+            if _of_job(event):
+                return jobs.evolve(state, event)
+        case _:
+            assert_never(state)
+    raise UnknownEventError(event.tag, event.schema)
+
+
+def _of_order(event: Event) -> TypeIs[order_events.OrderEvent]:
+    return vars(order_events).get(type(event).__name__) is type(event)
+
+
+def _of_entitlement(event: Event) -> TypeIs[entitlement_events.EntitlementEvent]:
+    return vars(entitlement_events).get(type(event).__name__) is type(event)
+
+
+def _of_operation(event: Event) -> TypeIs[fulfillment_events.FulfillmentEvent]:
+    return vars(fulfillment_events).get(type(event).__name__) is type(event)
+
+
+def _of_job(event: Event) -> TypeIs[job_events.JobEvent]:
+    return vars(job_events).get(type(event).__name__) is type(event)
+
+
+def unborn(kind: StreamKind) -> State:
+    """Return the state from which a stream of `kind` is folded."""
+    match kind:
+        case StreamKind.ORDER:
+            return order.Order()
+        case StreamKind.ENTITLEMENT:
+            return entitlement.Entitlement()
+        case StreamKind.OPERATION:
+            return fulfillment.FulfillmentOperation()
+        case StreamKind.JOB:
+            return jobs.Job()
+        case _:
+            assert_never(kind)
