@@ -6,7 +6,7 @@
 
 RUN := .venv/bin/
 
-# Everything that one developer waits for; the rest has targets of its own.
+# What a developer waits for, and what needs more than the embedded PostgreSQL.
 FAST := not (slow or crash or pg15 or pgbouncer or campaign)
 REAL := crash or pg15 or pgbouncer
 
@@ -28,7 +28,9 @@ test-crash: .venv/.dev ## Run the tests that kill processes or need PostgreSQL 1
 
 .PHONY: campaign
 campaign: .venv/.dev ## Run the long tests: many random schedules, faults and examples
-	$(RUN)pytest -m "campaign or slow" --hypothesis-profile=campaign --timeout=3600 $(ARGS)
+	$(RUN)pytest -m "campaign or slow" --hypothesis-profile=campaign --timeout=3600 \
+		--junit-xml=build/campaign.xml $(ARGS)
+	@echo "Report with the time of each test: build/campaign.xml"
 
 .PHONY: check
 check: .venv/.dev ## Check style, types, dependencies, spelling and architecture
@@ -63,6 +65,11 @@ COMPILE = $(RUN)uv pip compile pyproject.toml --quiet --group build --universal 
 clean: ## Remove the virtual environment, caches and build results; data under var/ stay
 	rm -rf .venv .python build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -not -path './.git/*' -prune -exec rm -rf {} +
+
+# A checkout that was moved or copied has a .venv of the old place: make it anew.
+ifneq "$(shell cat .venv/.here 2>/dev/null)" "$(CURDIR)"
+.PHONY: .venv/.runtime .venv/.dev
+endif
 
 .venv/.runtime: requirements.txt pyproject.toml
 	@scripts/venv.sh requirements.txt

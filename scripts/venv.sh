@@ -60,6 +60,13 @@ fetched() {
     "$uv" python find --managed-python 3.13
 }
 
+# A virtual environment holds absolute paths, so one that was moved or copied here
+# still runs the checkout that it was made for.
+here=$(pwd -P)
+if [ -f .venv/.here ] && [ "$(cat .venv/.here)" != "$here" ]; then
+    rm -rf .venv
+fi
+
 if ! works .venv/bin/python; then
     rm -rf .venv
     if ! python=$(installed); then
@@ -76,6 +83,10 @@ if ! works .venv/bin/python; then
     "$python" -m venv .venv
 fi
 
+if ! .venv/bin/python -m pip --version >/dev/null 2>&1; then
+    .venv/bin/python -m ensurepip >/dev/null # uv makes them without pip
+fi
+
 echo "Installing $requirements into .venv ..."
 .venv/bin/python -m pip install --quiet --disable-pip-version-check \
     --require-hashes --requirement "$requirements"
@@ -83,3 +94,4 @@ echo "Installing $requirements into .venv ..."
 # for the build; uv_build looks for its program on PATH.
 PATH="$PWD/.venv/bin:$PATH" .venv/bin/python -m pip install --quiet \
     --disable-pip-version-check --no-deps --no-build-isolation --editable .
+printf '%s\n' "$here" >.venv/.here
