@@ -1,0 +1,91 @@
+"""Which events tell the outside world, and the little that each message says.
+
+A message carries ids, states and amounts; never arguments, results, texts of
+errors or what a provider answered.  Its topic is the tag of its event, and it is
+written in the transaction that writes the event.
+"""
+
+from typing import Final
+from uuid import UUID
+
+from domain.event import Event, JsonObject
+from domain.fulfillment.aggregate import FulfillmentOperation
+from domain.fulfillment.events import Failed
+from domain.jobs.aggregate import Job
+from domain.jobs.events import Cancelled, Discarded, Succeeded
+from domain.order.aggregate import Order
+from domain.order.events import Fulfilled, Paid, WalletCredited
+from domain.stream import State
+
+TOPICS: Final = frozenset(
+    told.tag
+    for told in (
+        Paid,
+        WalletCredited,
+        Fulfilled,
+        Failed,
+        Succeeded,
+        Discarded,
+        Cancelled,
+    )
+)
+"""Every topic that the outbox carries; a topic is the tag of its event."""
+
+
+def outbox_data(event: Event, state: State, stream_id: UUID) -> JsonObject | None:
+    """Return what the message about `event` says, or None when nobody is told.
+
+    `state` is the state of the stream after `event`.
+    """
+    match event, state:
+        case ((Paid() | WalletCredited() | Fulfilled()), Order()):
+            return _of_order(state, stream_id)
+        case Failed(), FulfillmentOperation():
+            return _of_operation(event, state, stream_id)
+        case Succeeded(), Job():
+            return _of_job(state, stream_id, event.attempt, None)
+        case ((Discarded() | Cancelled()), Job()):
+            return _of_job(state, stream_id, event.attempt, event.code)
+        case _:
+            return None
+
+
+def _of_order(order: Order, stream_id: UUID) -> JsonObject:
+    return {
+        "order_stream_id": str(stream_id),
+        "order_id": order.order_id,
+        "customer_id": order.customer_id,
+        "slot": order.slot,
+        "kind": order.kind,
+        "state": order.stage.value,
+        "currency": order.currency,
+        "amount_minor": order.amount_minor,
+        "discount_minor": order.discount_minor,
+    }
+
+
+def _of_operation(
+    failed: Failed, operation: FulfillmentOperation, stream_id: UUID
+) -> JsonObject:
+    return {
+        "operation_id": str(stream_id),
+        "entitlement_id": _told(operation.entitlement),
+        "order_stream_id": _told(operation.order),
+        "operation": operation.operation,
+        "state": operation.stage.value,
+        "attempt": failed.attempt,
+        "code": failed.code,
+    }
+
+
+def _of_job(job: Job, stream_id: UUID, attempt: int, code: str | None) -> JsonObject:
+    return {
+        "job_id": str(stream_id),
+        "kind": job.kind,
+        "attempt": attempt,
+        "code": code,
+    }
+
+
+def _told(stream: UUID | None) -> str | None:
+    return None if stream is None else str(stream)
