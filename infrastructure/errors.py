@@ -1,0 +1,142 @@
+"""Errors of the machine: settings, the database, and its schema.
+
+InfrastructureError             the machine failed
+├── ConfigurationError          a setting is wrong; the process stops at start
+├── DatabaseUnavailableError    no answer from PostgreSQL; later may be better
+│   └── CommitUnknownError      COMMIT was sent and its answer was lost
+└── MigrationError              the schema is not what this version needs
+    ├── SchemaTooOldError           migrations are pending
+    ├── SchemaTooNewError           the database was migrated by a newer version
+    ├── ChangedMigrationError       a file that was applied has changed since
+    ├── MigrationBusyError          locks were held for too long
+    ├── MigrationFailedError        the database refused a file
+    └── SchemaDiffersError          an unmanaged schema is not the one we make
+"""
+
+from domain.errors import CounterfoilError
+
+
+class InfrastructureError(CounterfoilError):
+    """The machine failed; no rule was broken."""
+
+    code = "infrastructure"
+
+
+class ConfigurationError(InfrastructureError):
+    """A setting or the installation is wrong; the process must not start."""
+
+    code = "configuration"
+
+    def __init__(self, setting: str, problem: str, remedy: str) -> None:
+        """Name the setting, what is wrong with it, and what to do about it."""
+        self.setting = setting
+        self.problem = problem
+        self.remedy = remedy
+        super().__init__(f"{setting}: {problem}; {remedy}")
+
+
+class DatabaseUnavailableError(InfrastructureError):
+    """PostgreSQL cannot be reached, or ended the connection."""
+
+    code = "database_unavailable"
+
+    def __init__(self, detail: str) -> None:
+        """Keep what the driver or the server said, without any secret."""
+        self.detail = detail
+        super().__init__(f"the database is not available: {detail}")
+
+
+class CommitUnknownError(DatabaseUnavailableError):
+    """The connection ended while COMMIT was under way: it may have happened."""
+
+    code = "commit_unknown"
+
+
+class MigrationError(InfrastructureError):
+    """The schema is not the one that this version works with."""
+
+    code = "migration"
+
+
+class SchemaTooOldError(MigrationError):
+    """Migrations of this version have not been applied yet."""
+
+    code = "schema_too_old"
+
+    def __init__(self, pending: tuple[str, ...]) -> None:
+        """Name the files that are still to be applied, in order."""
+        self.pending = pending
+        names = ", ".join(pending)
+        super().__init__(
+            f"the database lacks {len(pending)} migration(s) ({names}); "
+            "run `counterfoil migrate`"
+        )
+
+
+class SchemaTooNewError(MigrationError):
+    """The database was migrated by a newer version than this one."""
+
+    code = "schema_too_new"
+
+    def __init__(self, database: str, newest: str) -> None:
+        """Name the newest migration of the database and of this version."""
+        self.database = database
+        self.newest = newest
+        super().__init__(
+            f"the database is at migration {database}, this version knows only "
+            f"{newest}; start the version that migrated it, or a later one"
+        )
+
+
+class ChangedMigrationError(MigrationError):
+    """A migration that was applied differs from the file of that number."""
+
+    code = "migration_changed"
+
+    def __init__(self, file: str, detail: str) -> None:
+        """Name the file and how it differs from what was applied."""
+        self.file = file
+        self.detail = detail
+        super().__init__(
+            f"{file}: {detail}; applied migrations never change, so restore "
+            "the file and put the change into a new number"
+        )
+
+
+class MigrationBusyError(MigrationError):
+    """A lock was held by others during every try."""
+
+    code = "migration_busy"
+
+    def __init__(self, what: str, tries: int) -> None:
+        """Name what was waited for and how many tries were made."""
+        self.what = what
+        self.tries = tries
+        super().__init__(
+            f"{what}: a lock was not free in {tries} tries; another migrator or "
+            "a long transaction holds it. Nothing was changed; try again later"
+        )
+
+
+class MigrationFailedError(MigrationError):
+    """The database refused a migration; its transaction was rolled back."""
+
+    code = "migration_failed"
+
+    def __init__(self, file: str, detail: str) -> None:
+        """Name the file and what the database said."""
+        self.file = file
+        self.detail = detail
+        super().__init__(f"{file} was rolled back whole: {detail}")
+
+
+class SchemaDiffersError(MigrationError):
+    """A schema `counterfoil` without bookkeeping cannot be adopted."""
+
+    code = "schema_differs"
+
+    def __init__(self, reason: str, difference: tuple[str, ...]) -> None:
+        """Say why, and list the difference, one object a line."""
+        self.reason = reason
+        self.difference = difference
+        super().__init__("\n".join((reason, *difference)))

@@ -1,0 +1,254 @@
+"""Connections to PostgreSQL: pooled and direct, all of one make.
+
+What every connection promises, directly or through PgBouncer in transaction mode:
+
+* autocommit: a transaction is begun where it is meant, by `transaction`;
+* no session state: limits are set inside each transaction, never with a bare SET;
+* instants come back in UTC whatever the server's or the role's time zone is;
+* a lost connection is a `DatabaseUnavailableError`, a commit whose answer was
+  lost a `CommitUnknownError`; every other refusal keeps the driver's class.
+"""
+
+import random
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Final, Self
+
+import psycopg
+from psycopg.pq import TransactionStatus
+from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
+
+from infrastructure.errors import (
+    CommitUnknownError,
+    ConfigurationError,
+    DatabaseUnavailableError,
+)
+from infrastructure.postgres.utc import return_instants_in_utc
+
+type Connection = psycopg.Connection[tuple[object, ...]]
+
+LEAST_VERSION: Final = 15
+CONNECT_SECONDS: Final = 10
+_POOL_WAIT_SECONDS: Final = 30.0
+_LONGEST_PAUSE_SECONDS: Final = 5.0
+_FIRST_PAUSE_SECONDS: Final = 0.05
+
+# One round trip, and the limits end with the transaction (mechanisms 7).
+_BEGIN: Final = """
+BEGIN;
+SET LOCAL lock_timeout = '2s';
+SET LOCAL idle_in_transaction_session_timeout = '10s'
+"""
+_BEGIN_IN_PIPELINE: Final = tuple(part.strip() for part in _BEGIN.split(";"))
+
+_GONE: Final = ("08", "57P01", "57P02", "57P03", "53300")
+"""SQLSTATEs of a connection that ended or was never had: lost, shut down, crashed,
+starting, too many."""
+
+
+def connect(conninfo: str, *, application_name: str = "counterfoil") -> Connection:
+    """Return a new autocommit connection of our make; the caller closes it.
+
+    Raises:
+        ConfigurationError: the server is older than PostgreSQL 15.
+        DatabaseUnavailableError: the server cannot be reached or refuses us.
+    """
+    with unavailable_in_our_words():
+        connection = psycopg.connect(
+            conninfo,
+            autocommit=True,
+            connect_timeout=CONNECT_SECONDS,
+            application_name=application_name,
+        )
+    try:
+        _prepare(connection)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _prepare(connection: Connection) -> None:
+    require_version(connection.info.server_version)
+    return_instants_in_utc(connection)
+
+
+def require_version(server_version: int) -> None:
+    """Refuse a server (its version as libpq tells it) that is too old for us.
+
+    Raises:
+        ConfigurationError: it is older than PostgreSQL 15.
+    """
+    major = server_version // 10_000
+    if major < LEAST_VERSION:
+        raise ConfigurationError(
+            "COUNTERFOIL_DATABASE_URL",
+            f"the server is PostgreSQL {major}",
+            f"PostgreSQL {LEAST_VERSION} or later is needed",
+        )
+
+
+@contextmanager
+def unavailable_in_our_words() -> Generator[None]:
+    """Turn a connection that is lost or cannot be had into our error.
+
+    Raises:
+        DatabaseUnavailableError: see there; other errors pass unchanged.
+    """
+    try:
+        yield
+    except (PoolTimeout, PoolClosed) as error:
+        raise DatabaseUnavailableError(str(error)) from error
+    except psycopg.OperationalError as error:
+        if not is_gone(error):
+            raise
+        raise DatabaseUnavailableError(_told(error)) from error
+
+
+def is_gone(error: psycopg.Error) -> bool:
+    """Return whether the connection is lost, rather than a statement refused."""
+    return isinstance(error, psycopg.OperationalError) and (
+        error.sqlstate is None or error.sqlstate.startswith(_GONE)
+    )
+
+
+def _told(error: psycopg.Error) -> str:
+    """Return the driver's words on one line; they hold no secret."""
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+@contextmanager
+def transaction(connection: Connection) -> Generator[None]:
+    """Commit at the end, or roll back; locks are waited for 2 s at most.
+
+    A transaction that does nothing for 10 s is ended by the server.  Inside,
+    `connection.transaction()` makes savepoints.
+
+    Raises:
+        CommitUnknownError: the connection ended during COMMIT.
+        DatabaseUnavailableError: it ended before; nothing was committed.
+    """
+    with unavailable_in_our_words():
+        _begin(connection)
+        try:
+            yield
+            _refuse_half(connection)
+        except BaseException:
+            _roll_back(connection)
+            raise
+    try:
+        connection.execute("COMMIT")
+    except psycopg.OperationalError as error:
+        if not is_gone(error):
+            raise
+        raise CommitUnknownError(_told(error)) from error
+
+
+def _begin(connection: Connection) -> None:
+    if connection.info.pipeline_status:
+        for statement in _BEGIN_IN_PIPELINE:
+            connection.execute(statement)
+    else:
+        connection.execute(_BEGIN)
+
+
+def _refuse_half(connection: Connection) -> None:
+    """Refuse to commit what PostgreSQL would silently roll back."""
+    if connection.info.transaction_status == TransactionStatus.INERROR:
+        raise psycopg.errors.InFailedSqlTransaction(
+            "a statement failed and its error was swallowed: nothing can be committed"
+        )
+
+
+def _roll_back(connection: Connection) -> None:
+    try:
+        connection.execute("ROLLBACK")
+    except psycopg.Error:
+        connection.close()  # lost, or in a state that nobody knows: never reused
+
+
+class Database:
+    """One database: a pool for the short units of work, and direct connections."""
+
+    def __init__(
+        self, conninfo: str, *, pool_size: int, application_name: str = "counterfoil"
+    ) -> None:
+        """Prepare a pool of at most `pool_size`; `open` connects."""
+        self.conninfo = conninfo
+        self._application_name = application_name
+        self._pool: ConnectionPool[Connection] = ConnectionPool(
+            conninfo,
+            min_size=1,
+            max_size=pool_size,
+            open=False,
+            timeout=_POOL_WAIT_SECONDS,
+            kwargs={
+                "autocommit": True,
+                "connect_timeout": CONNECT_SECONDS,
+                "application_name": application_name,
+            },
+            configure=_prepare,
+            name=application_name,
+        )
+
+    def open(self) -> None:
+        """Connect once, so that a wrong address or an old server is told now.
+
+        Raises:
+            ConfigurationError: the server is older than PostgreSQL 15.
+            DatabaseUnavailableError: the server cannot be reached or refuses us.
+        """
+        self.connect().close()
+        self._pool.open()
+
+    def close(self) -> None:
+        """Close the pool; connections still in use are closed on their return."""
+        self._pool.close()
+
+    def __enter__(self) -> Self:
+        """See `open`."""
+        self.open()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """See `close`."""
+        self.close()
+
+    @contextmanager
+    def connection(self) -> Generator[Connection]:
+        """Give a pooled connection, outside any transaction.
+
+        Raises:
+            DatabaseUnavailableError: none could be had in 30 s, or it was lost.
+        """
+        with unavailable_in_our_words(), self._pool.connection() as connection:
+            yield connection
+
+    @contextmanager
+    def transaction(self) -> Generator[Connection]:
+        """Give a pooled connection in a transaction of its own; see `transaction`."""
+        with self.connection() as connection, transaction(connection):
+            yield connection
+
+    def connect(self) -> Connection:
+        """Return a connection outside the pool, which the caller closes."""
+        return connect(self.conninfo, application_name=self._application_name)
+
+    def connect_with_backoff(self, stop: threading.Event) -> Connection | None:
+        """Return a connection outside the pool, however long that takes.
+
+        None only when `stop` was set first.  Pauses double up to 5 s, each one
+        drawn from its upper half, so that many processes do not come back at once.
+
+        Raises:
+            ConfigurationError: the server is older than PostgreSQL 15.
+        """
+        pause = _FIRST_PAUSE_SECONDS
+        while not stop.is_set():
+            try:
+                return self.connect()
+            except DatabaseUnavailableError:
+                stop.wait(random.uniform(pause / 2, pause))  # noqa: S311 - jitter
+                pause = min(pause * 2, _LONGEST_PAUSE_SECONDS)
+        return None

