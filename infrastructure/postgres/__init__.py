@@ -1,0 +1,1 @@
+"""PostgreSQL: connections, migrations, heads and the batch store."""

@@ -1,0 +1,217 @@
+"""The batch store: many groups, one transaction, each group whole or not at all.
+
+lock all heads in the global order ─► let every group decide ─► write ─► COMMIT
+       ▲                                                          │        │
+       ├──── deadlock, serialization failure (≤ 5 times) ◄────────┤        │
+       ├──── data error: halve until the guilty group is alone ◄──┘        │
+       └──── answer lost: new connection, lock the heads (that waits for ◄─┘
+             the old backend), look for the commit id, repeat only if absent
+"""
+
+import random
+import time
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import Final, Protocol
+from uuid import UUID
+
+import psycopg
+
+from application.unit import Group, Head, Refused, Result, Unstorable, Written
+from domain.event import Instant
+from domain.stream import Change, Ref, StreamKind
+from infrastructure.errors import DatabaseUnavailableError
+from infrastructure.ids import new_id
+from infrastructure.postgres.appending import TABLES, Decided, write
+from infrastructure.postgres.database import Connection, is_gone, transaction
+from infrastructure.postgres.heads.jobs import READ_DEAD
+from infrastructure.postgres.heads.jobs import head_of as job_head
+from infrastructure.postgres.heads.table import instant, number, uuid
+
+_LONGEST_PAUSE_SECONDS: Final = 1.0
+
+REPEATS: Final = 5
+"""How often a unit that lost a race is repeated (mechanisms 7)."""
+
+_RACES: Final = ("40001", "40P01", "55P03")
+"""Serialization failure, deadlock, lock not available in time."""
+
+_MACHINE: Final = ("53", "57", "58", "25006", "XX")
+"""Disk full, shutting down, I/O error, read-only, internal: nobody's data is guilty."""
+
+_NOW: Final = "SELECT counterfoil.now()"
+
+_COMMITTED: Final = """
+SELECT stream_id, max(position)
+  FROM counterfoil.events
+ WHERE stream_id = ANY(%(ids)s)
+   AND meta->>'commit_id' = %(commit_id)s
+ GROUP BY stream_id
+"""
+
+_LOCK_DEAD: Final = READ_DEAD + " ORDER BY stream_id FOR UPDATE"
+
+
+class Connections(Protocol):
+    """Lends connections for one transaction each."""
+
+    def connection(self) -> AbstractContextManager[Connection]:
+        """Lend an autocommit connection."""
+        ...
+
+
+class BatchStore:
+    """Commits groups over the connections of one database; see `UnitOfWork`."""
+
+    def __init__(
+        self, connections: Connections, *, patience_seconds: float = 10.0
+    ) -> None:
+        """Take the connections to borrow, and how long to wait for a lost database."""
+        self._connections = connections
+        self._patience_seconds = patience_seconds
+
+    def commit(self, groups: Sequence[Group]) -> list[Result]:
+        """See `UnitOfWork.commit`."""
+        if not groups:
+            return []
+        try:
+            return self._repeated(groups)
+        except UnicodeEncodeError as error:
+            return self._halved(groups, error)
+        except psycopg.Error as error:
+            if _is_machine(error):
+                raise DatabaseUnavailableError(" ".join(str(error).split())) from error
+            return self._halved(groups, error)
+
+    def _halved(self, groups: Sequence[Group], error: Exception) -> list[Result]:
+        if len(groups) > 1:
+            middle = len(groups) // 2
+            return self.commit(groups[:middle]) + self.commit(groups[middle:])
+        return [_verdict_on(error)]
+
+    def _repeated(self, groups: Sequence[Group]) -> list[Result]:
+        unit = _Unit(groups)
+        give_up_at = time.monotonic() + self._patience_seconds
+        races = 0
+        pause = 0.01
+        while True:
+            try:
+                with self._connections.connection() as connection:
+                    return unit.run(connection)
+            except DatabaseUnavailableError:
+                unit.is_in_doubt = unit.is_in_doubt or unit.has_sent
+                if time.monotonic() >= give_up_at:
+                    raise
+                pause = min(pause * 2, _LONGEST_PAUSE_SECONDS)
+            except psycopg.Error as error:
+                races += 1
+                # A birth that the lost answer had committed after all shows up as a
+                # unique violation of the repetition; the next turn finds its id.
+                settled_late = unit.is_in_doubt and error.sqlstate == "23505"
+                if races > REPEATS or not (error.sqlstate in _RACES or settled_late):
+                    raise
+            time.sleep(random.uniform(0.0, pause))  # noqa: S311 - spreads a race
+
+
+class _Unit:
+    """One batch on its way to be committed, over however many connections."""
+
+    def __init__(self, groups: Sequence[Group]) -> None:
+        self._groups = groups
+        self._commit_id: UUID = new_id()
+        self._refs = sorted({ref for group in groups for ref in group.refs})
+        self._last: list[tuple[Change, ...] | Refused] = []
+        self.has_sent = False
+        """Whether this turn has sent something that could be committed."""
+        self.is_in_doubt = False
+        """Whether an answer was lost after something had been sent."""
+
+    def run(self, connection: Connection) -> list[Result]:
+        """Return the results of one turn, committed."""
+        self.has_sent = False
+        with transaction(connection):
+            now, heads = _lock(connection, self._refs)
+            if self.is_in_doubt:
+                # The locks above waited for the backend whose answer was lost.
+                found = self._committed(connection)
+                if found:
+                    return self._results(found)
+            self._last = [group.decide(heads, now) for group in self._groups]
+            decided: list[Decided] = [
+                (group, answer)
+                for group, answer in zip(self._groups, self._last, strict=True)
+                if not isinstance(answer, Refused) and answer
+            ]
+            self.is_in_doubt = bool(decided)
+            positions = write(connection, decided, self._commit_id) if decided else {}
+        self.is_in_doubt = False
+        return self._results(positions)
+
+    def _committed(self, connection: Connection) -> dict[UUID, int]:
+        changed = [
+            change.ref.id
+            for answer in self._last
+            if not isinstance(answer, Refused)
+            for change in answer
+        ]
+        rows = connection.execute(
+            _COMMITTED, {"ids": changed, "commit_id": str(self._commit_id)}
+        ).fetchall()
+        return {uuid(row[0]): number(row[1]) for row in rows}
+
+    def _results(self, positions: dict[UUID, int]) -> list[Result]:
+        return [
+            answer
+            if isinstance(answer, Refused)
+            else Written(
+                answer,
+                max((positions.get(each.ref.id, 0) for each in answer), default=0),
+            )
+            for answer in self._last
+        ]
+
+
+def _lock(
+    connection: Connection, refs: Sequence[Ref]
+) -> tuple[Instant, dict[Ref, Head]]:
+    """Return the clock and the heads, locked in the global order."""
+    by_kind = {
+        kind: [ref.id for ref in refs if ref.kind is kind]
+        for kind in StreamKind
+        if any(ref.kind is kind for ref in refs)
+    }
+    with connection.pipeline():
+        cursors = {
+            kind: connection.execute(TABLES[kind].lock, {"ids": ids})
+            for kind, ids in by_kind.items()
+        }
+        # After the locks: a decision's clock is never older than what it decides on.
+        clock = connection.execute(_NOW)
+    heads: dict[Ref, Head] = {}
+    for kind, cursor in cursors.items():
+        for row in cursor.fetchall():
+            stream_id, head = TABLES[kind].head(row)
+            heads[Ref(kind, stream_id)] = head
+    dead = [
+        id_
+        for id_ in by_kind.get(StreamKind.JOB, [])
+        if Ref(StreamKind.JOB, id_) not in heads
+    ]
+    if dead:
+        for row in connection.execute(_LOCK_DEAD, {"ids": dead}).fetchall():
+            stream_id, head = job_head(row)
+            heads[Ref(StreamKind.JOB, stream_id)] = head
+    return instant(clock.fetchall()[0][0]), heads
+
+
+def _is_machine(error: psycopg.Error) -> bool:
+    return is_gone(error) or (error.sqlstate or "").startswith((*_MACHINE, *_RACES))
+
+
+def _verdict_on(error: Exception) -> Refused | Unstorable:
+    if isinstance(error, psycopg.Error):
+        if error.sqlstate == "23505":
+            return Refused("conflict")
+        if error.sqlstate == "CF409":
+            return Refused(error.diag.message_hint or "state_conflict")
+    return Unstorable(" ".join(str(error).split()))

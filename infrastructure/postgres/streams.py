@@ -1,0 +1,168 @@
+"""Reads heads and births for decisions; never a read model (see `Streams`)."""
+
+from collections.abc import Sequence
+from typing import Final, cast
+from uuid import UUID
+
+import msgspec
+
+from application.ports import OperationRow, SettledOrder
+from application.unit import Head
+from domain.event import JsonObject
+from domain.order.events import OrderEvent
+from domain.stream import Ref, StreamKind
+from infrastructure.postgres.appending import TABLES
+from infrastructure.postgres.batch_store import Connections
+from infrastructure.postgres.codec import decode_event
+from infrastructure.postgres.heads.entitlements import ENTITLEMENTS
+from infrastructure.postgres.heads.entitlements import head_of as entitlement_head
+from infrastructure.postgres.heads.jobs import READ_DEAD
+from infrastructure.postgres.heads.jobs import head_of as job_head
+from infrastructure.postgres.heads.table import (
+    instant,
+    maybe_uuid,
+    number,
+    text,
+    uuid,
+)
+
+_ORDER: Final = """
+SELECT o.tenant_id, o.correlation_id, o.version, e.type, e.schema, e.data::text,
+       e.recorded_at, e.position
+  FROM counterfoil.orders o
+  JOIN counterfoil.events e ON e.stream_id = o.stream_id AND e.version = 1
+ WHERE o.stream_id = %(id)s
+"""
+
+_ENTITLEMENT_OF: Final = """
+SELECT stream_id
+  FROM counterfoil.entitlements
+ WHERE tenant_id = %(tenant_id)s
+   AND customer_id = %(customer_id)s
+   AND slot = %(slot)s
+"""
+
+_OPERATIONS_OF: Final = """
+SELECT p.stream_id, p.order_stream_id, p.operation, p.desired_version, p.state,
+       p.effective_at, coalesce((p.desired->>'reset_traffic')::boolean, false),
+       coalesce(o.state = 'fulfilled', false)
+  FROM counterfoil.operations p
+  LEFT JOIN counterfoil.orders o ON o.stream_id = p.order_stream_id
+ WHERE p.entitlement_id = %(id)s
+ ORDER BY p.desired_version
+"""
+
+_LIVE_JOB: Final = """
+SELECT stream_id
+  FROM counterfoil.jobs
+ WHERE tenant_id = %(tenant_id)s
+   AND unique_key = %(key)s
+"""
+
+_DEAD_JOB: Final = """
+SELECT stream_id
+  FROM counterfoil.jobs_dead
+ WHERE tenant_id = %(tenant_id)s
+   AND unique_key = %(key)s
+ ORDER BY died_at DESC
+ LIMIT 1
+"""
+
+_ARGS: Final = """
+SELECT args::text FROM counterfoil.jobs WHERE stream_id = %(id)s
+UNION ALL
+SELECT args::text FROM counterfoil.jobs_dead WHERE stream_id = %(id)s
+"""
+
+_args = msgspec.json.Decoder(dict[str, object])
+
+
+class PostgresStreams:
+    """Reads over pooled connections, each statement by itself."""
+
+    def __init__(self, connections: Connections) -> None:
+        """Take the connections that every read borrows from."""
+        self._connections = connections
+
+    def order(self, stream_id: UUID) -> SettledOrder | None:
+        """See `Streams.order`."""
+        with self._connections.connection() as connection:
+            row = connection.execute(_ORDER, {"id": stream_id}).fetchone()
+        if row is None:
+            return None
+        birth = decode_event(text(row[3]), number(row[4]), text(row[5]))
+        return SettledOrder(
+            ref=Ref(StreamKind.ORDER, stream_id),
+            tenant_id=text(row[0]),
+            correlation_id=text(row[1]),
+            version=number(row[2]),
+            # The first event of an order's stream is one of the order's.
+            birth=cast("OrderEvent", birth),
+            settled_at=instant(row[6]),
+            position=number(row[7]),
+        )
+
+    def head(self, ref: Ref) -> Head | None:
+        """See `Streams.head`."""
+        table = TABLES[ref.kind]
+        with self._connections.connection() as connection:
+            row = connection.execute(table.read, {"ids": [ref.id]}).fetchone()
+            if row is not None:
+                return table.head(row)[1]
+            if ref.kind is not StreamKind.JOB:
+                return None
+            row = connection.execute(READ_DEAD, {"ids": [ref.id]}).fetchone()
+        return None if row is None else job_head(row)[1]
+
+    def entitlement_of(
+        self, tenant_id: str, customer_id: str, slot: int
+    ) -> tuple[Ref, Head] | None:
+        """See `Streams.entitlement_of`."""
+        key = {"tenant_id": tenant_id, "customer_id": customer_id, "slot": slot}
+        with self._connections.connection() as connection:
+            found = connection.execute(_ENTITLEMENT_OF, key).fetchone()
+            if found is None:
+                return None
+            row = connection.execute(ENTITLEMENTS.read, {"ids": [found[0]]}).fetchone()
+        if row is None:
+            return None
+        stream_id, head = entitlement_head(row)
+        return Ref(StreamKind.ENTITLEMENT, stream_id), head
+
+    def operations_of(self, entitlement: UUID) -> Sequence[OperationRow]:
+        """See `Streams.operations_of`."""
+        with self._connections.connection() as connection:
+            rows = connection.execute(_OPERATIONS_OF, {"id": entitlement}).fetchall()
+        return [
+            OperationRow(
+                ref=Ref(StreamKind.OPERATION, uuid(row[0])),
+                order=maybe_uuid(row[1]),
+                operation=text(row[2]),
+                desired_version=number(row[3]),
+                state=text(row[4]),
+                effective_at=instant(row[5]),
+                reset_traffic=bool(row[6]),
+                order_fulfilled=bool(row[7]),
+            )
+            for row in rows
+        ]
+
+    def live_job_with_key(self, tenant_id: str, unique_key: str) -> Ref | None:
+        """See `Streams.live_job_with_key`."""
+        key = {"tenant_id": tenant_id, "key": unique_key}
+        with self._connections.connection() as connection:
+            row = connection.execute(_LIVE_JOB, key).fetchone()
+        return None if row is None else Ref(StreamKind.JOB, uuid(row[0]))
+
+    def dead_job_with_key(self, tenant_id: str, unique_key: str) -> Ref | None:
+        """See `Streams.dead_job_with_key`."""
+        key = {"tenant_id": tenant_id, "key": unique_key}
+        with self._connections.connection() as connection:
+            row = connection.execute(_DEAD_JOB, key).fetchone()
+        return None if row is None else Ref(StreamKind.JOB, uuid(row[0]))
+
+    def job_args(self, job: UUID) -> JsonObject | None:
+        """See `Streams.job_args`."""
+        with self._connections.connection() as connection:
+            row = connection.execute(_ARGS, {"id": job}).fetchone()
+        return None if row is None else _args.decode(text(row[0]))
