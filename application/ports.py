@@ -23,6 +23,8 @@ class SettledOrder(msgspec.Struct, frozen=True, kw_only=True):
     birth: OrderEvent
     settled_at: Instant
     """`recorded_at` of the order's first event; days count from here."""
+    read_at: Instant
+    """The database's clock when this was read; no job is due before it."""
     position: int
 
 
@@ -36,6 +38,8 @@ class OperationRow(msgspec.Struct, frozen=True, kw_only=True):
     state: str
     effective_at: Instant
     reset_traffic: bool
+    covered_by: UUID | None
+    """The later operation that carried this one's desired state, if one did."""
     order_fulfilled: bool
 
 
@@ -95,10 +99,11 @@ class Unavailable(msgspec.Struct, frozen=True):
 
 
 class Unknown(msgspec.Struct, frozen=True):
-    """No answer: it may have been applied.  The writes here are safe to repeat."""
+    """No clear answer: it may have been applied.  The writes are safe to repeat."""
 
     code: str
     detail: str = ""
+    retry_after_seconds: float | None = None
 
 
 class Misconfigured(msgspec.Struct, frozen=True):
@@ -115,6 +120,8 @@ class Halted(msgspec.Struct, frozen=True):
     """The caller's lease or deadline left no room to begin the next call."""
 
     detail: str = ""
+    requests: int = 0
+    """How many requests had gone out before; with none, the panel knows nothing."""
 
 
 type PanelAnswer = Confirmed | Rejected | Unavailable | Unknown | Misconfigured | Halted
