@@ -28,7 +28,7 @@ from infrastructure.postgres.heads.table import (
 
 _ORDER: Final = """
 SELECT o.tenant_id, o.correlation_id, o.version, e.type, e.schema, e.data::text,
-       e.recorded_at, e.position
+       e.recorded_at, e.position, counterfoil.now()
   FROM counterfoil.orders o
   JOIN counterfoil.events e ON e.stream_id = o.stream_id AND e.version = 1
  WHERE o.stream_id = %(id)s
@@ -45,7 +45,7 @@ SELECT stream_id
 _OPERATIONS_OF: Final = """
 SELECT p.stream_id, p.order_stream_id, p.operation, p.desired_version, p.state,
        p.effective_at, coalesce((p.desired->>'reset_traffic')::boolean, false),
-       coalesce(o.state = 'fulfilled', false)
+       coalesce(o.state = 'fulfilled', false), p.covered_by
   FROM counterfoil.operations p
   LEFT JOIN counterfoil.orders o ON o.stream_id = p.order_stream_id
  WHERE p.entitlement_id = %(id)s
@@ -100,6 +100,7 @@ class PostgresStreams:
             birth=cast("OrderEvent", birth),
             settled_at=instant(row[6]),
             position=number(row[7]),
+            read_at=instant(row[8]),
         )
 
     def head(self, ref: Ref) -> Head | None:
@@ -143,6 +144,7 @@ class PostgresStreams:
                 effective_at=instant(row[5]),
                 reset_traffic=bool(row[6]),
                 order_fulfilled=bool(row[7]),
+                covered_by=maybe_uuid(row[8]),
             )
             for row in rows
         ]
