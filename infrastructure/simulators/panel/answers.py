@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final
 
-from infrastructure.simulators.panel.timestamps import format_timestamp
+from infrastructure.simulators.panel.users.timestamps import format_timestamp
 
 JSON_TYPE: Final = "application/json; charset=utf-8"
 

@@ -8,7 +8,7 @@ the real panel (remnawave.md 2, "lost answers"); dropped, it ends without an ans
 
 import threading
 from dataclasses import dataclass, field
-from typing import Final, Literal, cast
+from typing import Final, Literal
 
 type When = Literal["before", "after"]
 
@@ -47,10 +47,11 @@ class Hold:
             TimeoutError: none came in time.
         """
         with self._changed:
-            if not self._changed.wait_for(lambda: self._held is not None, timeout_s):
+            self._changed.wait_for(lambda: self._held or self._dropped, timeout_s)
+            if self._held is None:
                 msg = f"no {self._method} {self._path_prefix} within {timeout_s} s"
                 raise TimeoutError(msg)
-            return cast("HeldRequest", self._held)
+            return self._held
 
     def release(self, *, drop: bool = False) -> None:
         """Let the request go on, or with `drop` end here without an answer."""

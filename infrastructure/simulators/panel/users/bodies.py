@@ -7,8 +7,8 @@ Validation answers 400 with every issue found; what passes it but cannot be stor
 from dataclasses import dataclass
 from typing import Any, Final, TypedDict, cast
 
-from infrastructure.simulators.panel.user import STATUSES, STRATEGIES, Status
-from infrastructure.simulators.panel.values import (
+from infrastructure.simulators.panel.users.user import STATUSES, STRATEGIES, Status
+from infrastructure.simulators.panel.users.values import (
     UNDEFINED,
     Invalid,
     Number,
@@ -80,16 +80,15 @@ def issue(path: list[str], invalid: Invalid) -> Issue:
     }
 
 
-def _shared(*, tag: Parser = text(1, 16, r"[A-Z0-9_]+")) -> dict[str, Parser]:
-    return {
-        "trafficLimitBytes": not_negative,
-        "trafficLimitStrategy": one_of(*STRATEGIES),
-        "activeInternalSquads": uuids,
-        "telegramId": nullable(telegram_id),
-        "email": nullable(email),
-        "tag": nullable(tag),
-        "externalSquadUuid": nullable(rfc_uuid),
-    }
+_SHARED: Final[dict[str, Parser]] = {
+    "trafficLimitBytes": not_negative,
+    "trafficLimitStrategy": one_of(*STRATEGIES),
+    "activeInternalSquads": uuids,
+    "telegramId": nullable(telegram_id),
+    "email": nullable(email),
+    "tag": nullable(text(1, 16, r"[A-Z0-9_]+")),
+    "externalSquadUuid": nullable(rfc_uuid),
+}
 
 
 _CREATE: Final[dict[str, Parser]] = {
@@ -104,7 +103,7 @@ _CREATE: Final[dict[str, Parser]] = {
     "ssPassword": text(8, 32),
     "createdAt": timestamp,
     "lastTrafficResetAt": timestamp,
-    **_shared(),
+    **_SHARED,
 }
 _UPDATE: Final[dict[str, Parser]] = {
     "id": number,
@@ -112,7 +111,7 @@ _UPDATE: Final[dict[str, Parser]] = {
     "status": one_of("ACTIVE", "DISABLED"),
     "hwidDeviceLimit": nullable(whole),
     "description": nullable(string),
-    **_shared(),
+    **_SHARED,
 }
 _COLUMNS: Final = {
     "username": "username",
@@ -141,7 +140,15 @@ class Update:
 
     id: int | None
     username: str | None
-    changes: Changes
+    values: dict[str, object]
+
+    def changes(self) -> Changes:
+        """Return the columns to write, None of them for a PATCH of the id alone.
+
+        Raises:
+            UnstorableError: the database refuses one.
+        """
+        return _columns(self.values)
 
 
 def parse_create(body: object) -> Changes:
@@ -155,21 +162,21 @@ def parse_create(body: object) -> Changes:
 
 
 def parse_update(body: object, now: int) -> Update:
-    """Return whom a PATCH selects and the columns it writes.
+    """Return whom a PATCH selects and what it wants.
 
     Raises:
         InvalidBodyError: validation refuses it; so it does an expiry in the past.
-        UnstorableError: the database would.
+        UnstorableError: the database cannot look for that id.
     """
     values = _parsed(body, {**_UPDATE, "expireAt": later_than(now)})
-    number = cast("Number", values.pop("id", 0))
+    wanted = cast("Number", values.pop("id", 0))
     username = cast("str | None", values.pop("username", None))
-    if not number and not username:
-        invalid = Invalid("custom", "At least one of username, id must be provided")
-        raise InvalidBodyError(issue([], invalid))
-    if not isinstance(number, int) or abs(number) > INT8_MAX:
+    if not wanted and not username:
+        message = "At least one of username, id must be provided"
+        raise InvalidBodyError(issue([], Invalid(code="custom", message=message)))
+    if not isinstance(wanted, int) or abs(wanted) > INT8_MAX:
         raise UnstorableError
-    return Update(number or None, username, _columns(values))
+    return Update(wanted or None, username, values)
 
 
 def parse_days(body: object) -> int:
@@ -192,7 +199,7 @@ def parse_resolve(body: object) -> tuple[str, int | str]:
     values = _parsed(body, fields)
     if len(values) != 1:
         message = "Exactly one of id, shortUuid, username must be provided"
-        raise InvalidBodyError(issue([], Invalid("custom", message)))
+        raise InvalidBodyError(issue([], Invalid(code="custom", message=message)))
     [(name, value)] = values.items()
     if isinstance(value, float) or (isinstance(value, int) and value > INT8_MAX):
         raise UnstorableError
@@ -205,7 +212,7 @@ def _parsed(
     """Return the known members, parsed; others are ignored, as the panel does."""
     if not isinstance(body, dict):
         message = f"Invalid input: expected object, received {kind_of(body)}"
-        invalid = Invalid("invalid_type", message, expected="object")
+        invalid = Invalid(code="invalid_type", message=message, expected="object")
         raise InvalidBodyError(issue([], invalid))
     members = cast("dict[str, object]", body)
     values: dict[str, object] = {}
@@ -223,9 +230,11 @@ def _parsed(
 
 
 def _columns(values: dict[str, object]) -> Changes:
-    if values.pop("externalSquadUuid", None) is not None:
+    if values.get("externalSquadUuid") is not None:
         raise UnstorableError  # this panel has no external squads
-    columns = {_COLUMNS[name]: value for name, value in values.items()}
+    columns = {
+        _COLUMNS[name]: value for name, value in values.items() if name in _COLUMNS
+    }
     if not all(_fits(column, value) for column, value in columns.items()):
         raise UnstorableError
     # The parsers of the table above return what the columns hold.

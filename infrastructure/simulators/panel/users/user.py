@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal, cast
 
-from infrastructure.simulators.panel.timestamps import (
+from infrastructure.simulators.panel.users.timestamps import (
     format_optional,
     format_timestamp,
 )

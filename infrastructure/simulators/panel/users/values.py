@@ -8,9 +8,10 @@ import json
 import math
 import re
 from collections.abc import Callable
-from typing import Any, Final, NoReturn, cast
+from types import NoneType
+from typing import Final, NoReturn, cast
 
-from infrastructure.simulators.panel.timestamps import parse_timestamp
+from infrastructure.simulators.panel.users.timestamps import parse_timestamp
 
 type Number = int | float
 type Parser = Callable[[object], object]
@@ -22,6 +23,15 @@ class _Undefined:
 
 UNDEFINED: Final = _Undefined()
 
+_KINDS: Final[dict[type, str]] = {
+    _Undefined: "undefined",
+    NoneType: "null",
+    bool: "boolean",
+    int: "number",
+    float: "number",
+    str: "string",
+    list: "array",
+}
 _SAFE_INTEGER: Final = 2**53 - 1
 _UUID: Final = re.compile(
     r"[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"
@@ -38,7 +48,7 @@ _RADIX: Final = re.compile(r"0(x[0-9a-f]+|o[0-7]+|b[01]+)", re.ASCII | re.IGNORE
 class Invalid(Exception):  # noqa: N818 - caught beside its raise, it is a verdict
     """A value that validation refuses: zod's code, its message, further members."""
 
-    def __init__(self, code: str, message: str, **details: object) -> None:
+    def __init__(self, *, code: str, message: str, **details: object) -> None:
         super().__init__(message)
         self.code: Final = code
         self.message: Final = message
@@ -92,21 +102,7 @@ def coerced(text: str) -> Number:
 
 def kind_of(value: object) -> str:
     """Return zod's word for the type of a value."""
-    match value:
-        case _Undefined():
-            return "undefined"
-        case None:
-            return "null"
-        case bool():
-            return "boolean"
-        case int() | float():
-            return "number" if math.isfinite(value) else "Infinity"
-        case str():
-            return "string"
-        case list():
-            return "array"
-        case _:
-            return "object"
+    return _KINDS.get(type(value), "object")
 
 
 def refuse_type(expected: str, value: object) -> NoReturn:
@@ -116,7 +112,7 @@ def refuse_type(expected: str, value: object) -> NoReturn:
         Invalid: always.
     """
     message = f"Invalid input: expected {expected}, received {kind_of(value)}"
-    raise Invalid("invalid_type", message, expected=expected)
+    raise Invalid(code="invalid_type", message=message, expected=expected)
 
 
 def string(value: object) -> str:
@@ -134,13 +130,17 @@ def text(shortest: int, longest: int, pattern: str = r"(?s).*") -> Parser:
         given = string(value)
         if len(given) < shortest:
             message = f"Too small: expected string to have >={shortest} characters"
-            raise Invalid("too_small", message, minimum=shortest, inclusive=True)
+            raise Invalid(
+                code="too_small", message=message, minimum=shortest, inclusive=True
+            )
         if len(given) > longest:
             message = f"Too big: expected string to have <={longest} characters"
-            raise Invalid("too_big", message, maximum=longest, inclusive=True)
+            raise Invalid(
+                code="too_big", message=message, maximum=longest, inclusive=True
+            )
         if not form.fullmatch(given):
             message = f"Invalid string: must match pattern /^{pattern}$/"
-            raise Invalid("invalid_format", message, format="regex")
+            raise Invalid(code="invalid_format", message=message, format="regex")
         return given
 
     return parse
@@ -154,7 +154,7 @@ def number(value: object, *, least: Number = -math.inf) -> Number:
         refuse_type("number", value)
     if value < least:
         message = f"Too small: expected number to be >={least}"
-        raise Invalid("too_small", message, minimum=least, inclusive=True)
+        raise Invalid(code="too_small", message=message, minimum=least, inclusive=True)
     return value
 
 
@@ -170,7 +170,9 @@ def whole(value: object, *, least: int = 0) -> int:
         refuse_type("int", given)
     if given > _SAFE_INTEGER:
         message = f"Too big: expected int to be <={_SAFE_INTEGER}"
-        raise Invalid("too_big", message, maximum=_SAFE_INTEGER, inclusive=True)
+        raise Invalid(
+            code="too_big", message=message, maximum=_SAFE_INTEGER, inclusive=True
+        )
     return given
 
 
@@ -188,7 +190,9 @@ def timestamp(value: object) -> int:
     """Return the instant in ms."""
     instant = parse_timestamp(string(value))
     if instant is None:
-        raise Invalid("invalid_format", "Invalid ISO datetime", format="datetime")
+        raise Invalid(
+            code="invalid_format", message="Invalid ISO datetime", format="datetime"
+        )
     return instant
 
 
@@ -198,7 +202,9 @@ def later_than(now: int) -> Parser:
     def parse(value: object) -> int:
         instant = timestamp(value)
         if instant <= now:
-            raise Invalid("custom", "Expiration date cannot be in the past")
+            raise Invalid(
+                code="custom", message="Expiration date cannot be in the past"
+            )
         return instant
 
     return parse
@@ -208,7 +214,9 @@ def email(value: object) -> str:
     """Return the address."""
     given = string(value)
     if not _EMAIL.fullmatch(given):
-        raise Invalid("invalid_format", "Invalid email address", format="email")
+        raise Invalid(
+            code="invalid_format", message="Invalid email address", format="email"
+        )
     return given
 
 
@@ -216,7 +224,7 @@ def rfc_uuid(value: object) -> str:
     """Return the RFC 9562 UUID in lower case."""
     given = string(value)
     if not _UUID.fullmatch(given):
-        raise Invalid("invalid_format", "Invalid UUID", format="uuid")
+        raise Invalid(code="invalid_format", message="Invalid UUID", format="uuid")
     return given.lower()
 
 
@@ -224,7 +232,8 @@ def uuids(value: object) -> tuple[str, ...]:
     """Return the UUIDs, repeated ones kept."""
     if not isinstance(value, list):
         refuse_type("array", value)
-    return tuple(rfc_uuid(each) for each in cast("list[Any]", value))
+    members: list[object] = value  # pyright: ignore[reportUnknownVariableType] - checked below
+    return tuple(rfc_uuid(each) for each in members)
 
 
 def one_of(*known: str) -> Parser:
@@ -234,7 +243,7 @@ def one_of(*known: str) -> Parser:
         if not isinstance(value, str) or value not in known:
             options = "|".join(f'"{word}"' for word in known)
             message = f"Invalid option: expected one of {options}"
-            raise Invalid("invalid_value", message, values=list(known))
+            raise Invalid(code="invalid_value", message=message, values=list(known))
         return value
 
     return parse

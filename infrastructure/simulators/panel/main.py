@@ -1,0 +1,63 @@
+"""The simulator as a program of its own, until SIGTERM or SIGINT."""
+
+import signal
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+
+from infrastructure.simulators.panel.faults import FAULT_NAMES, Rotation
+from infrastructure.simulators.panel.simulator import PanelSimulator
+
+
+def serve(  # noqa: PLR0913 - the options of the command, one to one
+    *,
+    port: int,
+    book: Path,
+    token: str,
+    fault_rate: float = 0.0,
+    fault_names: tuple[str, ...] = (),
+    seed: int = 0,
+    latency_ms: float = 0.0,
+    require_forwarded: bool = True,
+    squads: tuple[tuple[str, str], ...] = (),
+    ready: Callable[[int], None] | None = None,
+) -> None:
+    """Run a panel in the main thread's process until it is asked to stop.
+
+    `ready` is told the port once connections are accepted (port 0: a free one). In
+    `fault_rate` of all requests the named faults strike in turn; none named: all.
+
+    Raises:
+        BookInUseError: another simulator writes that book.
+        FaultError: an unknown fault, or a rate outside 0 to 1.
+        OSError: the port is taken.
+    """
+    rotation = None
+    if fault_rate:
+        rotation = Rotation(fault_rate, fault_names or FAULT_NAMES, seed)
+    stop = threading.Event()
+
+    def ask_to_stop(_number: int, _frame: FrameType | None) -> None:
+        stop.set()
+
+    previous = {
+        number: signal.signal(number, ask_to_stop)
+        for number in (signal.SIGTERM, signal.SIGINT)
+    }
+    try:
+        simulator = PanelSimulator(
+            book=book,
+            token=token,
+            port=port,
+            require_forwarded=require_forwarded,
+            squads=squads,
+        )
+        simulator.faults.set(rotation=rotation, latency_ms=latency_ms)
+        with simulator:
+            if ready is not None:
+                ready(simulator.port)
+            stop.wait()
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
