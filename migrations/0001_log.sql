@@ -48,8 +48,10 @@ CREATE TABLE counterfoil.installation (
 INSERT INTO counterfoil.installation (lock_space)
 VALUES ((random() * 4294967295 - 2147483648)::bigint::integer);
 
-CREATE SEQUENCE counterfoil.position_seq AS bigint CACHE 1;
--- Called once here, so that last_value is always a number that was handed out.
+-- CACHE 1, and never restarted: the horizon trusts last_value.
+CREATE SEQUENCE counterfoil.position_seq AS bigint MINVALUE 0 START WITH 0 CACHE 1;
+-- Called once here, so that last_value is always a number that was handed out:
+-- 0 for an empty log, whose first event has position 1.
 SELECT nextval('counterfoil.position_seq');
 
 CREATE TABLE counterfoil.events (
