@@ -1,0 +1,65 @@
+"""What follows when the panel shows the desired state of an operation.
+
+The operation succeeds, its entitlement's observed state is recorded when it is
+new, and its order is fulfilled together with the orders of all earlier operations
+that ended because a later one carried their desired state.
+
+The list of operations is read after the claim and outside any lock.  That is safe:
+only handlers cover operations, two handlers of one entitlement never run at once
+(serial key), and what is returned here is written only while our token holds.
+"""
+
+from collections.abc import Iterator
+
+from application.fulfillment.begin import Begun
+from application.fulfillment.changes import (
+    observation,
+    operation_change,
+    order_fulfilled,
+)
+from application.fulfillment.subject import Subject
+from application.ports import Streams
+from application.unit import Head
+from domain.entitlement.state import Observed
+from domain.fulfillment.aggregate import Succeed
+from domain.stream import Change, Ref, StreamKind
+
+
+def confirmed(
+    streams: Streams, subject: Subject, begun: Begun, observed: Observed
+) -> tuple[Change, ...]:
+    """Return the changes that the settler commits together with the job."""
+    head = Head(tenant_id=begun.tenant_id, state=begun.operation, correlation_id="")
+    changes = [
+        operation_change(subject.ref, head, begun.operation, Succeed(observed)),
+        *_observed(streams, subject.entitlement_ref, observed),
+    ]
+    for order in _orders(streams, subject):
+        # Read as late as possible: a settlement moves the entitlement, and a
+        # refund will move the order, while the panel is being asked.
+        paid = streams.head(order)
+        fulfilled = (
+            None if paid is None else order_fulfilled(order, paid, subject.ref.id)
+        )
+        if fulfilled is not None:
+            changes.append(fulfilled)
+    return tuple(changes)
+
+
+def _observed(streams: Streams, entitlement: Ref, observed: Observed) -> list[Change]:
+    head = streams.head(entitlement)
+    seen = None if head is None else observation(entitlement, head, observed)
+    return [] if seen is None else [seen]
+
+
+def _orders(streams: Streams, subject: Subject) -> Iterator[Ref]:
+    if subject.order is not None:
+        yield subject.order
+    for row in streams.operations_of(subject.entitlement_ref.id):
+        if (
+            row.desired_version < subject.operation.desired_version
+            and row.covered_by is not None
+            and row.order is not None
+            and not row.order_fulfilled
+        ):
+            yield Ref(StreamKind.ORDER, row.order)

@@ -1,0 +1,51 @@
+"""What makes an operation impossible to carry out, whatever the panel answers."""
+
+from uuid import UUID
+
+from application.fulfillment.covering import CREATE
+from domain.entitlement.state import Desired
+from domain.fulfillment.aggregate import FulfillmentOperation
+
+INVALID = "invalid_desired_state"
+UNSUPPORTED = "unsupported_operation"
+
+_LARGEST_TRAFFIC = 2**53 - 1
+"""The panel rounds larger numbers, so they would never be confirmed."""
+
+_LARGEST_DEVICES = 2**31 - 1
+
+
+def unusable(operation: FulfillmentOperation) -> str | None:
+    """Return the code for which the operation must fail unasked, or None."""
+    if operation.operation != CREATE:
+        return UNSUPPORTED
+    desired = operation.desired
+    if desired is None or not _is_sound(desired):
+        return INVALID
+    return None
+
+
+def _is_sound(desired: Desired) -> bool:
+    traffic, devices = desired.traffic_bytes, desired.device_limit
+    return (
+        (traffic is None or 0 <= traffic <= _LARGEST_TRAFFIC)
+        # 0 devices does not exist: the panel reads it as "no limit".
+        and (devices is None or 0 < devices <= _LARGEST_DEVICES)
+        and desired.grace_seconds >= 0
+        and _has_expiry(desired)
+        and all(_is_uuid(squad) for squad in desired.squad_ids)
+    )
+
+
+def _has_expiry(desired: Desired) -> bool:
+    try:
+        return desired.remote_expire_at.tzinfo is not None
+    except OverflowError:
+        return False
+
+
+def _is_uuid(text: str) -> bool:
+    try:
+        return str(UUID(text)) == text.lower()
+    except ValueError:
+        return False

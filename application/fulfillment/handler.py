@@ -1,0 +1,170 @@
+"""Carry one operation to the panel: record the attempt, ask, return what follows.
+
+transaction 1          no transaction           the settler's transaction
+Begin ───────────────► panel.create ──────────► operation, entitlement, orders, job
+  └ covered, not due …        └ refused, no answer … ─► the job, and by
+                                                        `record.follow` the operation
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, assert_never
+from uuid import UUID
+
+import msgspec
+
+from application.context import Context
+from application.fulfillment import begin as refusals
+from application.fulfillment.begin import Begin, begun_by
+from application.fulfillment.confirm import confirmed
+from application.fulfillment.covering import candidates
+from application.fulfillment.subject import Subject, read_subject
+from application.ports import (
+    Confirmed,
+    Halted,
+    Misconfigured,
+    OperationRow,
+    Panel,
+    Rejected,
+    Streams,
+    Unavailable,
+    Unknown,
+)
+from application.unit import Group, Refused, Result, UnitOfWork, Unstorable
+from domain.event import Actor, Causation, Meta
+from domain.jobs.outcome import Cancel, Completed, Fail, Outcome, Park, Retry, Snooze
+from domain.stream import Ref, StreamKind
+
+ROUNDS: Final = 3
+"""How often the operations are read anew when others are born meanwhile."""
+
+INTERRUPTED: Final = "interrupted"
+
+
+class FulfillmentArgs(msgspec.Struct, frozen=True):
+    """What a job of kind `fulfillment` is about."""
+
+    operation_id: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class FulfillOperation:
+    """Handles jobs of kind `fulfillment`."""
+
+    streams: Streams
+    units: UnitOfWork
+    panel: Panel
+    actor: Actor
+    """The worker, as the log names it."""
+
+    def __call__(self, args: FulfillmentArgs, ctx: Context) -> Outcome:
+        """Return what became of the operation after at most one round of calls."""
+        subject = read_subject(
+            self.streams, Ref(StreamKind.OPERATION, args.operation_id)
+        )
+        if subject is None:
+            return Cancel(code=refusals.MISSING.code)
+        if not ctx.may_begin():
+            return _given_back(subject, INTERRUPTED)
+        result = self._begin(subject, ctx)
+        if isinstance(result, Refused | Unstorable):
+            return _not_begun(subject, result)
+        begun = begun_by(result, subject.ref)
+        if begun is None or begun.operation.desired is None:
+            return Completed(result={"ended": "covered"})
+        answer = self.panel.create(
+            subject.access(begun.operation.desired),
+            f"{subject.ref.id}.{begun.operation.attempts}",
+            ctx,
+        )
+        if not isinstance(answer, Confirmed):
+            return _not_confirmed(subject, answer)
+        observed = answer.observed
+        return Completed(
+            result={"panel_user_id": observed.panel_user_id, "status": observed.status},
+            changes=confirmed(self.streams, subject, begun, observed),
+        )
+
+    def _begin(self, subject: Subject, ctx: Context) -> Result:
+        """Return how transaction 1 ended, with the best operation that covers."""
+        result: Result = refusals.OUTDATED
+        for _ in range(ROUNDS):
+            others = self.streams.operations_of(subject.entitlement_ref.id)
+            for later in (*candidates(subject.operation, others), None):
+                result = self._attempt(subject, others, later, ctx)
+                if result != refusals.NOT_COVERING:
+                    break
+            if result != refusals.OUTDATED:
+                break
+        return result
+
+    def _attempt(
+        self,
+        subject: Subject,
+        others: Sequence[OperationRow],
+        later: OperationRow | None,
+        ctx: Context,
+    ) -> Result:
+        begin = Begin(
+            operation=subject.ref,
+            entitlement=subject.entitlement_ref,
+            order=subject.order,
+            job=Ref(StreamKind.JOB, ctx.job_id),
+            token=ctx.token,
+            newest_version=max((row.desired_version for row in others), default=0),
+            covering=None if later is None else later.ref,
+            calls=subject.calls(),
+        )
+        meta = Meta(
+            actor=self.actor,
+            correlation_id=ctx.correlation_id,
+            causation=Causation(job=ctx.job_id, token=ctx.token),
+        )
+        (result,) = self.units.commit([Group(refs=begin.refs, decide=begin, meta=meta)])
+        return result
+
+
+def _given_back(subject: Subject, cause: str) -> Snooze:
+    # A due instant that has passed means "now": the verdict never goes back in time.
+    return Snooze(until=subject.due_at, cause=cause)
+
+
+def _not_begun(subject: Subject, result: Refused | Unstorable) -> Outcome:
+    if isinstance(result, Unstorable):
+        return Fail(code="unstorable_result", error=result.error)
+    match result:
+        case refusals.ENDED:
+            return Completed(result={"ended": "already"})
+        case refusals.CANCEL_REQUESTED:
+            return Cancel(code="operator")
+        case refusals.MISSING:
+            return Cancel(code=result.code)
+        case refusals.LEASE_LOST | refusals.NOT_DUE | refusals.OUTDATED:
+            # After a lost lease the settler refuses this as well, by the token.
+            return _given_back(subject, result.code)
+        case _:
+            return Fail(code=result.code)
+
+
+def _not_confirmed(
+    subject: Subject,
+    answer: Rejected | Unavailable | Unknown | Misconfigured | Halted,
+) -> Outcome:
+    match answer:
+        case Rejected():
+            return Fail(code=answer.code, error=answer.detail)
+        case Unavailable() | Unknown():
+            return Retry(
+                code=answer.code,
+                error=answer.detail,
+                not_before_seconds=answer.retry_after_seconds,
+            )
+        case Misconfigured():
+            return Park(cause=answer.cause, error=answer.detail)
+        case Halted() if answer.requests == 0:
+            return _given_back(subject, INTERRUPTED)
+        case Halted():
+            # The panel was asked, so the attempt counts (I3).
+            return Retry(code=INTERRUPTED, error=answer.detail)
+        case _:
+            assert_never(answer)

@@ -1,0 +1,85 @@
+"""Whoever ends or moves a job moves its operation's record in the same transaction.
+
+ job                      operation
+ attempt_failed       ►   attempt_failed, due again when the job is
+ parked               ►   parked (once an episode)
+ snoozed, released    ►   interrupted, when an attempt was on record
+ lease_expired        ►   interrupted, with what became of the holder
+ discarded            ►   failed
+ cancelled            ►   cancelled
+ retried              ►   retried
+
+A job's success moves nothing here: its handler has said what the panel showed.
+"""
+
+from typing import assert_never
+
+from domain.fulfillment.aggregate import (
+    Cancel,
+    Fail,
+    FailAttempt,
+    FulfillmentCommand,
+    FulfillmentOperation,
+    Interrupt,
+    Park,
+    Retry,
+    Stage,
+    decide,
+)
+from domain.fulfillment.events import FulfillmentEvent
+from domain.jobs.events import (
+    AttemptFailed,
+    Cancelled,
+    CancelRequested,
+    Claimed,
+    Discarded,
+    Enqueued,
+    JobEvent,
+    LeaseExpired,
+    Parked,
+    Released,
+    Retried,
+    Snoozed,
+    Succeeded,
+)
+
+_FINAL = frozenset({Stage.UNBORN, Stage.SUCCEEDED, Stage.CANCELLED})
+"""Stages that no event of a job can move."""
+
+
+def follow(
+    operation: FulfillmentOperation, job_event: JobEvent
+) -> tuple[FulfillmentEvent, ...]:
+    """Return what the operation's record has to say after its job's event.
+
+    Nothing, when the operation has ended by itself: covered, or confirmed under
+    a claim that was lost afterwards.
+    """
+    command = _command(job_event)
+    if command is None or operation.stage in _FINAL:
+        return ()
+    if operation.stage is Stage.FAILED and not isinstance(command, Retry | Cancel):
+        return ()
+    if operation.stage is not Stage.FAILED and isinstance(command, Retry):
+        return ()
+    return decide(operation, command)
+
+
+def _command(event: JobEvent) -> FulfillmentCommand | None:
+    match event:
+        case AttemptFailed():
+            return FailAttempt(code=event.code, retry_at=event.retry_at)
+        case Parked():
+            return Park(event.cause)
+        case Snoozed() | Released() | LeaseExpired():
+            return Interrupt(event.cause)
+        case Discarded():
+            return Fail(event.error_code or event.code)
+        case Cancelled():
+            return Cancel(event.code)
+        case Retried():
+            return Retry()
+        case Enqueued() | Claimed() | CancelRequested() | Succeeded():
+            return None
+        case _:
+            assert_never(event)
