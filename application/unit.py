@@ -29,6 +29,8 @@ class Head(msgspec.Struct, frozen=True, kw_only=True):
     tenant_id: str
     state: State
     correlation_id: str
+    lease_until: Instant | None = None
+    """Of a running job: a volatile column, so no part of the fold."""
 
 
 type Locked = Mapping[Ref, Head]

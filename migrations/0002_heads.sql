@@ -144,6 +144,9 @@ CREATE TABLE counterfoil.jobs (
 );
 -- The claim: one bounded scan per priority.
 CREATE INDEX jobs_claim ON counterfoil.jobs (queue, priority, run_at) WHERE state = 'waiting';
+-- Order within a serial key: a later job is never claimed while an earlier due one waits.
+CREATE INDEX jobs_serial ON counterfoil.jobs (tenant_id, serial_key, serial_order, run_at)
+    WHERE state = 'waiting' AND serial_key IS NOT NULL;
 -- Rescue and `counterfoil jobs --state running`; names no volatile column, so heartbeats stay HOT.
 CREATE INDEX jobs_running ON counterfoil.jobs (stream_id) WHERE state = 'running';
 -- One unfinished job per key: exactly waiting, running, retrying and parked.

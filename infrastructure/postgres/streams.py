@@ -1,7 +1,7 @@
 """Reads heads and births for decisions; never a read model (see `Streams`)."""
 
 from collections.abc import Sequence
-from typing import Final, cast
+from typing import TYPE_CHECKING, Final, cast
 from uuid import UUID
 
 import msgspec
@@ -9,7 +9,6 @@ import msgspec
 from application.ports import OperationRow, SettledOrder
 from application.unit import Head
 from domain.event import JsonObject
-from domain.order.events import OrderEvent
 from domain.stream import Ref, StreamKind
 from infrastructure.postgres.appending import TABLES
 from infrastructure.postgres.batch_store import Connections
@@ -25,6 +24,9 @@ from infrastructure.postgres.heads.table import (
     text,
     uuid,
 )
+
+if TYPE_CHECKING:
+    from domain.order.events import OrderEvent
 
 _ORDER: Final = """
 SELECT o.tenant_id, o.correlation_id, o.version, e.type, e.schema, e.data::text,

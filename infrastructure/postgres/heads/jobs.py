@@ -30,7 +30,7 @@ _READ: Final = """
 SELECT stream_id, tenant_id, correlation_id, version, state, kind, queue, priority,
        unique_key, serial_key, serial_order, run_at, max_attempts, deadline, cause,
        attempt, parkings, token, owner_host, owner_pid, owner_boot, cancel_requested,
-       NULL AS code, error_code
+       NULL, error_code, lease_until
   FROM counterfoil.jobs
  WHERE stream_id = ANY(%(ids)s)
 """
@@ -38,7 +38,7 @@ SELECT stream_id, tenant_id, correlation_id, version, state, kind, queue, priori
 READ_DEAD: Final = """
 SELECT stream_id, tenant_id, correlation_id, version, state, kind, queue, priority,
        unique_key, serial_key, serial_order, run_at, max_attempts, deadline, NULL,
-       attempt, parkings, NULL, NULL, NULL, NULL, false, code, error_code
+       attempt, parkings, NULL, NULL, NULL, NULL, false, code, error_code, NULL
   FROM counterfoil.jobs_dead
  WHERE stream_id = ANY(%(ids)s)
 """
@@ -128,7 +128,12 @@ def head_of(row: Row) -> tuple[UUID, Head]:
         code=maybe_text(row[22]),
         error_code=maybe_text(row[23]),
     )
-    head = Head(tenant_id=text(row[1]), state=state, correlation_id=text(row[2]))
+    head = Head(
+        tenant_id=text(row[1]),
+        state=state,
+        correlation_id=text(row[2]),
+        lease_until=maybe_instant(row[24]),
+    )
     return uuid(row[0]), head
 
 

@@ -1,0 +1,74 @@
+"""THE table of job kinds: one entry each, and everything the processor knows of it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+from uuid import UUID
+
+import msgspec
+
+from application.context import Context
+from domain.jobs.outcome import Outcome
+from domain.jobs.verdict import Budget
+
+HEARTBEAT_SECONDS: Final = 15
+"""How often leases are confirmed (EvoBGP, requirements 20)."""
+
+LEASE_MARGIN_SECONDS: Final = 10
+"""What a lease must outlast beyond one call and one heartbeat (mechanisms 23)."""
+
+
+_USERS_BUDGET: Final = Budget(max_attempts=3)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobKind[Args: msgspec.Struct]:
+    """One kind of job; refused at construction unless its lease is long enough."""
+
+    name: str
+    """Stored in every job of the kind, for ever."""
+    args: type[Args]
+    """Decoded strictly before every run; what does not fit is a dead letter."""
+    handler: Callable[[Args, Context], Outcome]
+    queue: str = "default"
+    budget: Budget = _USERS_BUDGET
+    lease_seconds: int = 60
+    call_seconds: int = 10
+    """Longest provider call; none is begun with less lease or deadline left."""
+    deadline_seconds: int = 60
+    """How long one run may take; then the attempt ends as `handler_timeout`."""
+    asks_provider: bool = False
+    """Never claimed beyond free slots, so that none waits with a running lease."""
+    unique_key: Callable[[Args], str | None] = lambda _: None
+    serial_key: Callable[[Args], str | None] = lambda _: None
+    record: Callable[[Args], UUID] | None = None
+    """The fulfilment operation whose events follow the job's, if it has one."""
+
+    def __post_init__(self) -> None:
+        """Refuse a lease that a single slow call could outlast.
+
+        Raises:
+            ValueError: the lease is shorter than call + heartbeat + 10 s.
+        """
+        least = self.call_seconds + HEARTBEAT_SECONDS + LEASE_MARGIN_SECONDS
+        if self.lease_seconds < least:
+            msg = f"job kind {self.name}: lease_seconds must be at least {least}"
+            raise ValueError(msg)
+
+
+type AnyKind = JobKind[Any]
+type Kinds = Mapping[str, AnyKind]
+"""Kinds by name: what one process can run."""
+
+
+def by_name(*kinds: AnyKind) -> Kinds:
+    """Return the table of `kinds`.
+
+    Raises:
+        ValueError: two kinds have one name.
+    """
+    table = {kind.name: kind for kind in kinds}
+    if len(table) != len(kinds):
+        msg = "two job kinds have one name"
+        raise ValueError(msg)
+    return table
