@@ -54,9 +54,10 @@ class Hold:
             return self._held
 
     def release(self, *, drop: bool = False) -> None:
-        """Let the request go on, or with `drop` end here without an answer."""
+        """Let the request go on, or with `drop` end it; the first call decides."""
         with self._changed:
-            self._released, self._dropped = True, self._dropped or drop
+            if not self._released:
+                self._released, self._dropped = True, drop
             self._changed.notify_all()
 
     def take(self, method: str, path: str, when: When) -> bool:

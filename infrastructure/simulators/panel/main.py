@@ -1,8 +1,9 @@
 """The simulator as a program of its own, until SIGTERM or SIGINT."""
 
+import contextlib
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from pathlib import Path
 from types import FrameType
 
@@ -36,16 +37,7 @@ def serve(  # noqa: PLR0913 - the options of the command, one to one
     rotation = None
     if fault_rate:
         rotation = Rotation(fault_rate, fault_names or FAULT_NAMES, seed)
-    stop = threading.Event()
-
-    def ask_to_stop(_number: int, _frame: FrameType | None) -> None:
-        stop.set()
-
-    previous = {
-        number: signal.signal(number, ask_to_stop)
-        for number in (signal.SIGTERM, signal.SIGINT)
-    }
-    try:
+    with _stop_signal() as stop:
         simulator = PanelSimulator(
             book=book,
             token=token,
@@ -58,6 +50,22 @@ def serve(  # noqa: PLR0913 - the options of the command, one to one
             if ready is not None:
                 ready(simulator.port)
             stop.wait()
+
+
+@contextlib.contextmanager
+def _stop_signal() -> Generator[threading.Event]:
+    """Yield what SIGTERM and SIGINT set; the former handlers come back afterwards."""
+    stop = threading.Event()
+
+    def ask_to_stop(_number: int, _frame: FrameType | None) -> None:
+        stop.set()
+
+    former = {
+        number: signal.signal(number, ask_to_stop)
+        for number in (signal.SIGTERM, signal.SIGINT)
+    }
+    try:
+        yield stop
     finally:
-        for number, handler in previous.items():
+        for number, handler in former.items():
             signal.signal(number, handler)

@@ -184,7 +184,9 @@ class Server:
         self._stopping.set()
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)  # wakes the accepting thread
-        self._thread.join()
+        if self._thread.is_alive():
+            self._thread.join()
+        self._listener.close()
         with self._lock:
             connections = dict(self._connections)
         for connection in connections:
@@ -194,16 +196,15 @@ class Server:
             thread.join(max(0.0, deadline - time.monotonic()))
 
     def _listen(self) -> None:
-        with self._listener:
-            while not self._stopping.is_set():
-                try:
-                    client, _ = self._listener.accept()
-                except TimeoutError:
-                    self._tick()
-                except OSError:
-                    return
-                else:
-                    self._welcome(client)
+        while not self._stopping.is_set():
+            try:
+                client, _ = self._listener.accept()
+            except TimeoutError:
+                self._tick()
+            except OSError:
+                return
+            else:
+                self._welcome(client)
 
     def _welcome(self, client: socket.socket) -> None:
         connection = Connection(client, self._exchange, self._control, self._stopping)

@@ -44,6 +44,7 @@ class PanelSimulator:
         """
         self.faults: Final = FaultPlan(latency_ms=latency_ms)
         self._book: Final = book
+        self._closed = False
         self._holds: Final = Holds()
         names = {squad.lower(): name for squad, name in squads}
         settings = PanelSettings(token, require_forwarded, names, clock)
@@ -75,7 +76,10 @@ class PanelSimulator:
         self._server.start()
 
     def close(self) -> None:
-        """Stop listening, finish requests in flight, close the book."""
+        """Stop listening, finish requests in flight, close the book. Once is enough."""
+        if self._closed:
+            return
+        self._closed = True
         self._holds.drop_all()
         self._server.close()
         self._panel.close()
