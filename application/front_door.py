@@ -1,0 +1,53 @@
+"""What the front door answers, and what it may refuse beside a wrong member."""
+
+from collections.abc import Callable
+from uuid import UUID
+
+import msgspec
+
+from application.errors import ApplicationError
+from domain.event import JsonObject
+
+
+class Settled(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """One order that is settled, now or before."""
+
+    order_id: str
+    stream_id: UUID
+    job_id: UUID | None
+    """The job that decides what is owed; None for a topup, which owes nothing."""
+    replayed: bool
+    """True when the same order was settled before: this is the stored answer."""
+    position: int
+    """A reader at this position of the log sees the order and its job."""
+
+
+class Enqueued(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """One job that will run."""
+
+    job_id: UUID
+    duplicate: bool
+    """True when an unfinished job had the unique key: this is that job."""
+    position: int
+    """A reader at this position of the log sees the job."""
+
+
+class KeyReusedError(ApplicationError):
+    """The order's id was settled before, with other content (I5)."""
+
+    code = "idempotency_key_reused"
+
+    def __init__(self, detail: str, path: str = "orderId") -> None:
+        """Name the member that holds the key, and which key it is."""
+        self.path = path
+        self.detail = detail
+        super().__init__(f"{self.code}: {detail}")
+
+
+type SettleOne = Callable[[JsonObject], Settled]
+"""Settle one order in a transaction of its own, committed when it returns.
+
+Raises:
+    InvalidRequestError: a member is wrong; nothing was written.
+    KeyReusedError: see there; nothing was written.
+"""

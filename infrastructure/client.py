@@ -1,0 +1,168 @@
+"""The front door for Python: settle and enqueue in the caller's own transaction.
+
+    with connection.transaction():
+        connection.execute("INSERT INTO payments …")
+        Client(connection).settle_order({"orderId": …})
+
+The client never commits and never rolls back: what it wrote lives or dies with the
+caller's own rows (I1).  After a refusal PostgreSQL counts the transaction as failed;
+whoever wants to go on wraps the call in `connection.transaction()`, a savepoint.
+
+A `psycopg.errors.SerializationFailure` or `DeadlockDetected` passes unchanged: the
+whole transaction is to be repeated by whoever began it.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Any, Final, LiteralString, NoReturn, Protocol, TypedDict, Unpack
+
+import msgspec
+import psycopg
+from psycopg.rows import tuple_row
+
+from application.front_door import Enqueued, KeyReusedError, Settled
+from domain.errors import InvalidRequestError
+from domain.members import INVALID
+from domain.plain_json import Plain, plain
+
+_SETTLE: Final = "SELECT counterfoil.settle_order(%(request)s::jsonb)::text"
+_ENQUEUE: Final = "SELECT counterfoil.enqueue(%(request)s::jsonb)::text"
+
+_settled = msgspec.json.Decoder(Settled)
+_enqueued = msgspec.json.Decoder(Enqueued)
+
+
+class Kind(Protocol):
+    """What the client fills in from a job kind's entry."""
+
+    @property
+    def args(self) -> type[Any]:
+        """The struct of its arguments."""
+        ...
+
+    @property
+    def queue(self) -> str:
+        """The queue of its jobs."""
+        ...
+
+    @property
+    def unique_key(self) -> Callable[[Any], str | None]:
+        """While an unfinished job has this key, no second one is made."""
+        ...
+
+    @property
+    def serial_key(self) -> Callable[[Any], str | None]:
+        """Jobs with one key run one at a time."""
+        ...
+
+
+class EnqueueOptions(TypedDict, total=False):
+    """Members of a job beside its kind and arguments; all have defaults."""
+
+    tenant: str
+    queue: str
+    priority: int
+    """1 (first) to 4."""
+    run_at: datetime | None
+    unique_key: str | None
+    serial_key: str | None
+    max_attempts: int | None
+    """None: the budget of the kind."""
+    deadline: datetime | None
+    correlation_id: str | None
+    notify: bool
+
+
+_MEMBERS: Final = {
+    "run_at": "runAt",
+    "unique_key": "uniqueKey",
+    "serial_key": "serialKey",
+    "max_attempts": "maxAttempts",
+    "correlation_id": "correlationId",
+}
+
+
+class Client:
+    """Settle orders and enqueue jobs over a connection that the caller owns."""
+
+    def __init__(
+        self,
+        connection: psycopg.Connection[Any],
+        kinds: Mapping[str, Kind] | None = None,
+    ) -> None:
+        """Use `connection`; `kinds` say queue and keys of the jobs they name."""
+        self._connection = connection
+        self._kinds: Mapping[str, Kind] = kinds or {}
+
+    def settle_order(self, request: Mapping[str, object]) -> Settled:
+        """Return the settled order; the same request again returns the stored one.
+
+        Raises:
+            InvalidRequestError: a member is missing, unknown or wrong.
+            KeyReusedError: the order's id was settled with other content.
+        """
+        return _settled.decode(self._ask(_SETTLE, plain(request)))
+
+    def enqueue(
+        self,
+        kind: str,
+        args: Mapping[str, object] | msgspec.Struct | None = None,
+        **options: Unpack[EnqueueOptions],
+    ) -> Enqueued:
+        """Return the new job, or the unfinished one that has the unique key.
+
+        Raises:
+            InvalidRequestError: a member is missing, unknown or wrong.
+        """
+        request: dict[str, object] = {"kind": kind, "args": _plain_args(args)}
+        request |= self._defaults(kind, request["args"])
+        request |= {_MEMBERS.get(name, name): told for name, told in options.items()}
+        return _enqueued.decode(self._ask(_ENQUEUE, plain(request)))
+
+    def _defaults(self, kind: str, args: object) -> dict[str, object]:
+        entry = self._kinds.get(kind)
+        if entry is None:
+            return {}
+        try:
+            struct: object = msgspec.convert(args, entry.args)
+        except msgspec.ValidationError as error:
+            raise InvalidRequestError(INVALID, "args", str(error)) from error
+        return {
+            "queue": entry.queue,
+            "uniqueKey": entry.unique_key(struct),
+            "serialKey": entry.serial_key(struct),
+        }
+
+    def _ask(self, statement: LiteralString, request: Plain) -> str:
+        with self._connection.cursor(row_factory=tuple_row) as cursor:
+            try:
+                # ASCII, so that the connection's encoding does not matter.
+                cursor.execute(statement, {"request": json.dumps(request)})
+            except psycopg.DatabaseError as error:
+                _refuse(error)
+            row = cursor.fetchone()
+        if row is None:
+            msg = "a function that returns one value returned none"
+            raise psycopg.DataError(msg)
+        return str(row[0])
+
+
+def _plain_args(args: Mapping[str, object] | msgspec.Struct | None) -> Plain:
+    # Instants stay what they are until `plain` has looked for their offset.
+    told: object = msgspec.to_builtins(args or {}, builtin_types=(datetime,))
+    return plain(told, "args")
+
+
+def _refuse(error: psycopg.DatabaseError) -> NoReturn:
+    """Raise what the front door meant by its SQLSTATE, or the driver's error itself."""
+    path = error.diag.message_detail or ""
+    code, _, detail = (error.diag.message_primary or "").partition(": ")
+    match error.sqlstate:
+        case "CF400":
+            told = detail.removeprefix(f"{path}: ")
+            raise InvalidRequestError(code, path, told) from error
+        case "CF409":
+            raise KeyReusedError(detail, path) from error
+        case _:
+            raise error
