@@ -1,0 +1,1 @@
+"""Providers of the outside world, each behind a port of the application."""

@@ -1,0 +1,1 @@
+"""The Remnawave panel, spoken to over HTTP; every answer is classified."""

@@ -1,0 +1,47 @@
+"""One request to the panel and what came back, before anybody judges it."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One request: where it goes and what it carries."""
+
+    method: str
+    path: str
+    """Below the base address, every variable part quoted."""
+    name: str
+    """How details call it: no ids, no names of users."""
+    body: bytes | None = None
+    has_squads: bool = False
+    """Whether the body names squads that the panel might not know."""
+
+    @property
+    def writes(self) -> bool:
+        """Whether the panel may have changed something when no answer came."""
+        return self.method != "GET"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A whole HTTP answer, its body at most 1 MiB."""
+
+    status: int
+    body: bytes = b""
+    retry_after: str | None = None
+    is_oversized: bool = False
+    """The body was longer than we read; what was read is not kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoAnswer:
+    """The connection failed, or the time was up."""
+
+    has_sent: bool
+    """Whether a byte of the request had gone out: it may have been applied."""
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """The guard said no before a byte had gone out."""

@@ -1,0 +1,113 @@
+"""A panel user: what we ask it to be, what the panel shows, and whether they agree."""
+
+from datetime import UTC, datetime
+from typing import Annotated, Final, Literal
+
+import msgspec
+
+from domain.entitlement.state import Desired, Observed, truncated_to_ms
+
+type Status = Literal["ACTIVE", "DISABLED", "LIMITED", "EXPIRED"]
+
+UNLIMITED: Final = 0
+"""How the panel spells it, for traffic and devices; null would be its fallback."""
+
+
+class Squad(msgspec.Struct, frozen=True):
+    """One internal squad; of its other members we need none."""
+
+    uuid: str
+
+
+class PanelUser(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The members of a panel user that we read: no links, no passwords."""
+
+    id: Annotated[int, msgspec.Meta(gt=0)]
+    username: str
+    status: Status
+    expire_at: Annotated[datetime, msgspec.Meta(tz=True)]
+    traffic_limit_bytes: int
+    hwid_device_limit: int | None
+    active_internal_squads: tuple[Squad, ...]
+
+    @property
+    def squads(self) -> frozenset[str]:
+        """The ids of the squads that the user is in."""
+        return frozenset(squad.uuid.lower() for squad in self.active_internal_squads)
+
+    def observed(self) -> Observed:
+        """Return what goes on record of the user."""
+        return Observed(
+            panel_user_id=self.id,
+            status=self.status,
+            expire_at=truncated_to_ms(self.expire_at.astimezone(UTC)),
+            traffic_limit_bytes=self.traffic_limit_bytes,
+            device_limit=self.hwid_device_limit,
+            squads=len(self.squads),
+        )
+
+
+class Squads(msgspec.Struct, frozen=True, rename="camel"):
+    """The panel's list of internal squads."""
+
+    internal_squads: tuple[Squad, ...]
+
+    @property
+    def ids(self) -> frozenset[str]:
+        """The ids of all squads that the panel knows."""
+        return frozenset(squad.uuid.lower() for squad in self.internal_squads)
+
+
+class Provision(msgspec.Struct, frozen=True, kw_only=True):
+    """The absolute state that is pushed, in the panel's own terms."""
+
+    expire_at: datetime
+    traffic_limit_bytes: int
+    device_limit: int
+    squads: tuple[str, ...]
+    """Each once: the panel's database refuses a squad that is named twice."""
+
+    @classmethod
+    def of(cls, desired: Desired) -> "Provision":
+        """Return what the panel has to show for `desired`."""
+        return cls(
+            expire_at=desired.remote_expire_at.astimezone(UTC),
+            traffic_limit_bytes=_limit(desired.traffic_bytes),
+            device_limit=_limit(desired.device_limit),
+            squads=tuple(dict.fromkeys(squad.lower() for squad in desired.squad_ids)),
+        )
+
+    def body(self, *, with_expiry: bool, **selector: str | int) -> bytes:
+        """Return the JSON of a POST or PATCH; every limit is always said."""
+        members: dict[str, object] = {
+            **selector,
+            "trafficLimitBytes": self.traffic_limit_bytes,
+            "hwidDeviceLimit": self.device_limit,
+            "activeInternalSquads": self.squads,
+        }
+        if with_expiry:
+            members["expireAt"] = instant(self.expire_at)
+        return msgspec.json.encode(members)
+
+    def missing_in(self, user: PanelUser, *, with_expiry: bool) -> tuple[str, ...]:
+        """Return the names of the members that the user does not show as asked."""
+        shown = {
+            "status": user.status != "DISABLED",
+            "expireAt": not with_expiry
+            or truncated_to_ms(user.expire_at) == self.expire_at,
+            "trafficLimitBytes": user.traffic_limit_bytes == self.traffic_limit_bytes,
+            "hwidDeviceLimit": user.hwid_device_limit == self.device_limit,
+            "activeInternalSquads": user.squads == frozenset(self.squads),
+        }
+        return tuple(name for name, is_shown in shown.items() if not is_shown)
+
+
+def _limit(limit: int | None) -> int:
+    return UNLIMITED if limit is None else limit
+
+
+def instant(at: datetime) -> str:
+    """Return the instant as the panel writes it: UTC, milliseconds, `Z`."""
+    return (
+        at.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"
+    )
