@@ -64,7 +64,7 @@ class FulfillOperation:
         )
         if subject is None:
             return Cancel(code=refusals.MISSING.code)
-        if not ctx.may_begin():
+        if ctx.seconds_left <= 0:
             return _given_back(subject, INTERRUPTED)
         result = self._begin(subject, ctx)
         if isinstance(result, Refused | Unstorable):
