@@ -1,0 +1,176 @@
+"""One event of every tag as it was first written, and the meta data beside them.
+
+What is here is stored somewhere: a tag or a field is never renamed, a type never
+changed.  A new meaning gets the next schema number, and its own entry.
+"""
+
+from datetime import UTC, datetime
+from uuid import UUID
+
+from domain.entitlement import events as entitlement
+from domain.entitlement.state import Desired, Observed
+from domain.event import Actor, Causation, Event, Meta
+from domain.fulfillment import events as fulfillment
+from domain.jobs import events as jobs
+from domain.order import events as order
+
+AT = datetime(2026, 3, 1, 12, 30, 15, 250_000, tzinfo=UTC)
+LATER = datetime(2026, 4, 1, tzinfo=UTC)
+ORDER = UUID("0195bd5e-5c4a-7000-8000-000000000001")
+ENTITLEMENT = UUID("0195bd5e-5c4a-7000-8000-000000000002")
+OPERATION = UUID("0195bd5e-5c4a-7000-8000-000000000003")
+COVERING = UUID("0195bd5e-5c4a-7000-8000-000000000004")
+JOB = UUID("0195bd5e-5c4a-7000-8000-000000000005")
+BOOT = UUID("0195bd5e-5c4a-7000-8000-000000000006")
+COMMIT = UUID("0195bd5e-5c4a-7000-8000-000000000007")
+
+META = Meta(
+    actor=Actor("operator", "olga"),
+    correlation_id="A-1042",
+    causation=Causation(event=41, request_id="req-7", job=JOB, token=2),
+    commit_id=COMMIT,
+    reason="the customer asked",
+    trace="00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+)
+
+DESIRED = Desired(
+    ends_at=LATER,
+    grace_seconds=3600,
+    traffic_bytes=107_374_182_400,
+    device_limit=3,
+    squad_ids=("core", "eu-west"),
+    reset_traffic=True,
+)
+OBSERVED = Observed(
+    panel_user_id=77,
+    status="ACTIVE",
+    expire_at=LATER,
+    traffic_limit_bytes=107_374_182_400,
+    device_limit=3,
+    squads=2,
+)
+LINE = order.Line(
+    line=1,
+    type="access",
+    days=30,
+    ends_at=None,
+    grace_seconds=3600,
+    traffic_bytes=107_374_182_400,
+    device_limit=3,
+    squad_ids=("core", "eu-west"),
+    reset_traffic=True,
+)
+LINE_UNTIL = order.Line(
+    line=2,
+    type="access",
+    days=None,
+    ends_at=LATER,
+    grace_seconds=0,
+    traffic_bytes=None,
+    device_limit=None,
+    squad_ids=(),
+    reset_traffic=False,
+)
+
+ORDERS: tuple[Event, ...] = (
+    order.Paid(
+        order_id="A-1042",
+        customer_id="C-77",
+        slot=1,
+        kind="purchase",
+        currency="EUR",
+        amount_minor=1490,
+        discount_minor=200,
+        effective_at=AT,
+        lines=(LINE, LINE_UNTIL),
+    ),
+    order.WalletCredited(
+        order_id="A-1043",
+        customer_id="C-77",
+        slot=1,
+        currency="EUR",
+        amount_minor=5000,
+        discount_minor=0,
+    ),
+    order.Fulfilled(operation=OPERATION),
+)
+
+ENTITLEMENTS: tuple[Event, ...] = (
+    entitlement.Granted(
+        customer_id="C-77", slot=1, username="cf_c77_1", legacy_username="user_77"
+    ),
+    entitlement.DesiredChanged(
+        desired_version=1, desired=DESIRED, paid_at=AT, order=ORDER
+    ),
+    entitlement.Seen(observed=OBSERVED),
+)
+
+OPERATIONS: tuple[Event, ...] = (
+    fulfillment.Requested(
+        entitlement=ENTITLEMENT,
+        order=ORDER,
+        operation="create",
+        desired_version=1,
+        desired=DESIRED,
+        effective_at=AT,
+        idempotency_key="A-1042:create",
+    ),
+    fulfillment.AttemptStarted(attempt=1, calls=("find_user", "create_user")),
+    fulfillment.AttemptFailed(attempt=1, code="remnawave_http_503", retry_at=LATER),
+    fulfillment.Interrupted(attempt=2, cause="lease_lost"),
+    fulfillment.Parked(cause="panel_credentials"),
+    fulfillment.Succeeded(attempt=3, observed=OBSERVED),
+    fulfillment.Failed(attempt=12, code="attempts_exhausted"),
+    fulfillment.Cancelled(code="covered_by", covered_by=COVERING),
+    fulfillment.Retried(),
+)
+
+JOBS: tuple[Event, ...] = (
+    jobs.Enqueued(
+        kind="fulfillment",
+        queue="critical",
+        priority=1,
+        args={"operation": str(OPERATION), "nested": {"list": [1, 2.5, None, True]}},
+        unique_key=f"fulfillment:{OPERATION}",
+        serial_key=str(ENTITLEMENT),
+        serial_order=1,
+        run_at=AT,
+        max_attempts=12,
+        deadline=LATER,
+    ),
+    jobs.Claimed(
+        attempt=1,
+        owner=jobs.Owner(host="worker-1", pid=4711, boot=BOOT),
+        token=2,
+        lease_seconds=60,
+    ),
+    jobs.Succeeded(attempt=1, token=2, result={"status": "done"}),
+    jobs.AttemptFailed(
+        attempt=1,
+        token=2,
+        code="handler_crashed",
+        error="ValueError: naïve – 3 < 2",
+        retry_at=LATER,
+    ),
+    jobs.Snoozed(attempt=0, token=2, until=LATER, cause="not_yet"),
+    jobs.Parked(
+        attempt=0, token=2, until=LATER, cause="panel_configuration", parkings=1
+    ),
+    jobs.Released(attempt=0, token=2, until=AT, cause="shutdown"),
+    jobs.LeaseExpired(attempt=1, token=2, cause="process_gone", retry_at=LATER),
+    jobs.Discarded(
+        attempt=12,
+        token=24,
+        code="budget_spent",
+        error_code="remnawave_http_503",
+        error="the panel did not answer",
+    ),
+    jobs.CancelRequested(),
+    jobs.Cancelled(attempt=1, code="cancelled_by_operator"),
+    jobs.Retried(run_at=AT),
+)
+
+PINNED: dict[tuple[str, int], Event] = {
+    (event.tag, event.schema): event
+    for event in (*ORDERS, *ENTITLEMENTS, *OPERATIONS, *JOBS)
+}
