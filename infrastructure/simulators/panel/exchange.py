@@ -43,17 +43,18 @@ class Exchange:
         """Return how the request ends; its row is committed."""
         visit = Visit(request, self.panel.now())
         fault = self.faults.choose(request.method, request.target)
+        refusal = refused(fault, request, visit.received_at) if fault else None
+        if fault and fault.name == "database_error" and refusal is None:
+            fault = None  # the route needs no database
+        visit.fault = fault.name if fault else None
         delay_ms = self.faults.latency_ms
-        if fault is not None and fault.name == "latency":
+        if fault and fault.name == "latency":
             delay_ms += fault.ms
         if delay_ms:
             line.linger(delay_ms / _MS_PER_S)
-        visit.fault = fault.name if fault else None
-        if fault is not None:
-            refusal = refused(fault, request, self.panel.now())
-            if refusal is not None:
-                self.panel.refuse(visit, refusal)
-                return visit, refusal
+        if refusal is not None:
+            self.panel.refuse(visit, refusal)
+            return visit, refusal
         return visit, self._delivery(visit, fault, line)
 
     def sent(self, visit: Visit, *, whole: bool) -> None:

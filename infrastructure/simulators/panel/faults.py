@@ -201,6 +201,9 @@ class FaultPlan:
         Raises:
             FaultError: not {"rules": […], "rotation": {…} or null, "latency_ms": n}.
         """
+        if not isinstance(document, dict):
+            msg = "expected a JSON object"
+            raise FaultError(msg)
         try:
             given = dict(cast("Mapping[str, Any]", document))
             rules = [_rule(each) for each in given.pop("rules", None) or ()]
