@@ -15,6 +15,7 @@ from domain.entitlement.aggregate import Entitlement
 from domain.event import Event
 from domain.fulfillment.aggregate import FulfillmentOperation
 from domain.jobs.aggregate import Job
+from domain.operators.events import Remark
 from domain.order.aggregate import Order
 
 
@@ -25,9 +26,11 @@ class StreamKind(IntEnum):
     ENTITLEMENT = 2
     OPERATION = 3
     JOB = 4
+    REMARK = 5
+    """A stream of one event and without a head: nothing to lock."""
 
 
-type State = Order | Entitlement | FulfillmentOperation | Job
+type State = Order | Entitlement | FulfillmentOperation | Job | Remark
 
 
 class Ref(NamedTuple):

@@ -60,7 +60,7 @@ class LeaseLost(msgspec.Struct, frozen=True, kw_only=True):
     """The lease ended: `process_gone` or `lease_lost`; was a call begun in it?"""
 
     cause: str
-    call_began: bool
+    call_began: bool = False
 
 
 type Ending = said.Outcome | Interrupted | LeaseLost

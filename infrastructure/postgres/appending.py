@@ -127,7 +127,7 @@ def write(
     ]
     for change, meta in stamped:
         batch.append(change, encode(meta))
-    for kind in StreamKind:
+    for kind in TABLES:
         _heads(batch, kind, [each for each in stamped if each[0].ref.kind is kind])
     exhumed = [each for each in stamped if _is_retry(each[0])]
     with connection.pipeline():

@@ -177,7 +177,7 @@ def _lock(
     """Return the clock and the heads, locked in the global order."""
     by_kind = {
         kind: [ref.id for ref in refs if ref.kind is kind]
-        for kind in StreamKind
+        for kind in TABLES
         if any(ref.kind is kind for ref in refs)
     }
     with connection.pipeline():

@@ -16,12 +16,19 @@ from domain.fulfillment import aggregate as fulfillment
 from domain.fulfillment import events as fulfillment_events
 from domain.jobs import aggregate as jobs
 from domain.jobs import events as job_events
+from domain.operators import events as operator_events
 from domain.order import aggregate as order
 from domain.order import events as order_events
 from domain.stream import State, StreamKind
 from infrastructure.errors import InfrastructureError
 
-_MODULES = (order_events, entitlement_events, fulfillment_events, job_events)
+_MODULES = (
+    order_events,
+    entitlement_events,
+    fulfillment_events,
+    job_events,
+    operator_events,
+)
 
 EVENT_CLASSES: Final[Mapping[str, type[Event]]] = {
     found.tag: found
@@ -90,6 +97,9 @@ def evolve(state: State, event: Event) -> State:
         case jobs.Job():
             if _of_job(event):
                 return jobs.evolve(state, event)
+        case operator_events.Remark():
+            if isinstance(event, operator_events.ActionRefused):
+                return operator_events.evolve(state, event)
         case _:
             assert_never(state)
     raise UnknownEventError(event.tag, event.schema)
@@ -122,5 +132,7 @@ def unborn(kind: StreamKind) -> State:
             return fulfillment.FulfillmentOperation()
         case StreamKind.JOB:
             return jobs.Job()
+        case StreamKind.REMARK:
+            return operator_events.Remark()
         case _:
             assert_never(kind)

@@ -6,6 +6,7 @@ batch; a property test holds it to that.  `low` bounds each scan by the smallest
 not walked over again and again (mechanisms 16, 17, 21).
 """
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -19,7 +20,11 @@ from domain.jobs.aggregate import LARGEST_ATTEMPT
 from domain.jobs.events import Owner
 from infrastructure.errors import CommitUnknownError, DatabaseUnavailableError
 from infrastructure.ids import new_id
-from infrastructure.postgres.database import Connection, transaction
+from infrastructure.postgres.database import (
+    Connection,
+    transaction,
+    unavailable_in_our_words,
+)
 from infrastructure.postgres.heads.table import (
     instant,
     maybe_instant,
@@ -101,7 +106,8 @@ WITH candidates AS (
       FROM won
      WHERE j.stream_id = won.stream_id
     RETURNING j.stream_id, j.tenant_id, j.kind, j.token, j.attempt, j.max_attempts,
-              j.args::text AS args, j.run_at, j.deadline, j.correlation_id, j.priority
+              j.args::text AS args, j.run_at, j.deadline, j.correlation_id, j.priority,
+              j.queue
 ), logged AS (
     INSERT INTO counterfoil.events
            (tenant_id, stream_id, version, type, schema, data, meta)
@@ -116,15 +122,32 @@ WITH candidates AS (
      ORDER BY run_at
 )
 SELECT stream_id, tenant_id, kind, token, attempt, max_attempts, args, run_at,
-       deadline, correlation_id, priority, counterfoil.now()
+       deadline, correlation_id, priority, counterfoil.now(), queue
   FROM claimed
  ORDER BY run_at
+"""
+
+# One round trip for an idle poller: which queues have anything due at all?
+_LOOK: Final = """
+SELECT q.queue
+  FROM unnest(%(queues)s::text[]) AS q(queue)
+ WHERE EXISTS (SELECT
+                 FROM generate_series(1, 4) AS p(priority)
+                CROSS JOIN LATERAL (
+                   SELECT
+                     FROM counterfoil.jobs j
+                    WHERE j.state = 'waiting'
+                      AND j.queue = q.queue
+                      AND j.priority = p.priority
+                      AND j.run_at <= counterfoil.now()
+                      AND j.kind = ANY(%(kinds)s::text[])
+                    LIMIT 1) due)
 """
 
 # The locks wait for the backend whose answer was lost (mechanisms 10).
 _ADOPT: Final = """
 SELECT stream_id, tenant_id, kind, token, attempt, max_attempts, args::text, run_at,
-       deadline, correlation_id, priority, counterfoil.now(), claim_id
+       deadline, correlation_id, priority, counterfoil.now(), queue, claim_id
   FROM counterfoil.jobs
  WHERE stream_id = ANY(%(ids)s)
    FOR UPDATE
@@ -147,6 +170,7 @@ class ClaimedJob(msgspec.Struct, frozen=True, kw_only=True):
     correlation_id: str
     priority: int
     claimed_at: Instant
+    queue: str
 
 
 @dataclass(slots=True)
@@ -222,6 +246,20 @@ class Claimer:
         return jobs
 
 
+def due_queues(
+    connection: Connection, queues: Sequence[str], kinds: Sequence[str]
+) -> set[str]:
+    """Return those of `queues` in which a job of `kinds` is due.
+
+    Raises:
+        DatabaseUnavailableError: the connection was lost.
+    """
+    parameters = {"queues": list(queues), "kinds": list(kinds)}
+    with unavailable_in_our_words():
+        rows = connection.execute(_LOOK, parameters, prepare=True).fetchall()
+    return {text(row[0]) for row in rows}
+
+
 class ClaimInDoubtError(DatabaseUnavailableError):
     """The connection ended while the claim of `jobs` was being committed."""
 
@@ -231,6 +269,7 @@ class ClaimInDoubtError(DatabaseUnavailableError):
         """Keep what the claim had answered before its end was lost."""
         self.jobs = tuple(jobs)
         self.claim_id = claim_id
+        self.at = time.monotonic()
         super().__init__("the answer of COMMIT was lost")
 
 
@@ -239,7 +278,7 @@ def adopt(connection: Connection, doubt: ClaimInDoubtError) -> list[ClaimedJob]:
     ids = [job.id for job in doubt.jobs]
     with transaction(connection):
         rows = connection.execute(_ADOPT, {"ids": ids}).fetchall()
-    return [_job(row) for row in rows if row[12] == doubt.claim_id]
+    return [_job(row) for row in rows if row[13] == doubt.claim_id]
 
 
 def _lows(jobs: Sequence[ClaimedJob]) -> list[datetime]:
@@ -267,4 +306,5 @@ def _job(row: tuple[object, ...]) -> ClaimedJob:
         correlation_id=text(row[9]),
         priority=number(row[10]),
         claimed_at=instant(row[11]),
+        queue=text(row[12]),
     )

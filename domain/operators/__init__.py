@@ -1,0 +1,1 @@
+"""What operators asked for and were refused."""

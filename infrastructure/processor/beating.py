@@ -1,0 +1,118 @@
+"""The heartbeat thread: confirms leases, watches deadlines, notices freezes.
+
+It has a connection of its own, so that a busy pool can never cost a lease.
+"""
+
+import threading
+from typing import Final
+
+import psycopg
+
+from application.job_kinds import HEARTBEAT_SECONDS, Kinds
+from domain.jobs.events import Owner
+from domain.jobs.outcome import Retry
+from infrastructure.errors import DatabaseUnavailableError
+from infrastructure.postgres.database import Connection, Database, connect
+from infrastructure.processor.heartbeat import beat, deregister, register
+from infrastructure.processor.leases import Leases
+from infrastructure.processor.settler import Settler
+from infrastructure.telemetry import emit
+
+_TICK_SECONDS: Final = 0.5
+_FROZEN_SECONDS: Final = 5.0
+"""A tick that took this much longer than asked was a freeze of the process."""
+
+
+class Heartbeat:
+    """One thread per process."""
+
+    def __init__(
+        self,
+        database: Database,
+        owner: Owner,
+        kinds: Kinds,
+        leases: Leases,
+        settler: Settler,
+    ) -> None:
+        """Beat for `owner` and what `leases` holds."""
+        self._database = database
+        self._owner = owner
+        self._kinds = kinds
+        self._leases = leases
+        self._settler = settler
+        self._stop = threading.Event()
+        self._thread = threading.Thread(
+            target=self._loop, name="heartbeat", daemon=True
+        )
+        self._ticked_at = leases.now()
+        self._beat_at = leases.now()
+        self.confirmed = threading.Event()
+        """Set while the last heartbeat was answered."""
+
+    def start(self) -> None:
+        """Begin beating."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop beating, and say that the process has stopped."""
+        self._stop.set()
+        self._thread.join()
+
+    def _loop(self) -> None:
+        while not self._stop.is_set():
+            connection = self._connected()
+            if connection is None:
+                continue
+            try:
+                with connection:
+                    register(connection, self._owner, list(self._kinds))
+                    self._beat(connection)
+                    self._until_stopped(connection)
+                    deregister(connection, self._owner)
+            except DatabaseUnavailableError as error:
+                self.confirmed.clear()
+                emit("heartbeat lost the database", error=str(error))
+            except psycopg.Error as error:
+                # A lost race: the next beat comes over a new connection at once.
+                emit("heartbeat failed", error=type(error).__name__)
+
+    def _connected(self) -> Connection | None:
+        """Return a connection; meanwhile deadlines are still watched."""
+        try:
+            return connect(
+                self._database.conninfo, application_name="counterfoil heartbeat"
+            )
+        except DatabaseUnavailableError as error:
+            self.confirmed.clear()
+            emit("heartbeat lost the database", error=str(error))
+            self._tick(_TICK_SECONDS)
+            return None
+
+    def _until_stopped(self, connection: Connection) -> None:
+        while not self._tick(_TICK_SECONDS):
+            if self._leases.now() - self._beat_at >= HEARTBEAT_SECONDS:
+                self._beat(connection)
+
+    def _beat(self, connection: Connection) -> None:
+        since = self._leases.now()
+        held = [each for each in self._leases.all() if not each.is_lost]
+        for lost in self._leases.confirm(beat(connection, self._owner, held), since):
+            emit("lease lost", job=str(lost.job.id), token=lost.job.token)
+        self._beat_at = since
+        self.confirmed.set()
+
+    def _tick(self, seconds: float) -> bool:
+        """Whether it is time to stop, after a pause and a look at the deadlines."""
+        stopped = self._stop.wait(seconds)
+        now = self._leases.now()
+        if now - self._ticked_at > seconds + _FROZEN_SECONDS:
+            emit("process was frozen", seconds=round(now - self._ticked_at, 1))
+            self._beat_at = 0.0  # ask at once who still is ours
+        self._ticked_at = now
+        for held in self._leases.all():
+            if held.begun_at is not None and now > held.run_ends_at():
+                self._settler.put(
+                    held,
+                    Retry(code="handler_timeout", error="the hard deadline passed"),
+                )
+        return stopped

@@ -1,0 +1,152 @@
+"""The claim loop: reserve capacity, claim, hand over; poll quickly after work."""
+
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import psycopg
+
+from application.job_kinds import Kinds
+from domain.jobs.events import Owner
+from infrastructure.errors import DatabaseUnavailableError
+from infrastructure.postgres.database import Connection, Database
+from infrastructure.processor.claim import (
+    ClaimedJob,
+    Claimer,
+    ClaimInDoubtError,
+    Lane,
+    adopt,
+    due_queues,
+)
+from infrastructure.processor.leases import Leases
+from infrastructure.processor.slots import Slots
+from infrastructure.telemetry import emit
+
+_PAUSE_SECONDS: Final = 0.1
+
+POLL_SECONDS: Final = (0.005, 0.02, 0.05)
+"""Pauses of an idle poller: in the first second after work, in the next, later."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Route:
+    lane: Lane
+    is_direct: bool
+
+
+class ClaimLoop:
+    """One thread that keeps the slots of one process filled."""
+
+    def __init__(
+        self,
+        database: Database,
+        owner: Owner,
+        kinds: Kinds,
+        leases: Leases,
+        slots: Slots,
+    ) -> None:
+        """Claim jobs of `kinds` as `owner`."""
+        self._database = database
+        self._kinds = kinds
+        self._leases = leases
+        self._slots = slots
+        self._claimer = Claimer(
+            owner, {name: kind.lease_seconds for name, kind in kinds.items()}
+        )
+        self._routes = _routes(kinds, slots.queues)
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._loop, name="claim", daemon=True)
+        self._worked_at = time.monotonic()
+
+    def start(self) -> None:
+        """Begin claiming."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Return when no claim is being made and none will be."""
+        self._stop.set()
+        self._thread.join()
+
+    def _loop(self) -> None:
+        while not self._stop.is_set():
+            connection = self._database.connect_with_backoff(self._stop)
+            if connection is None:
+                return
+            try:
+                with connection:
+                    self._claim_until_stopped(connection)
+            except ClaimInDoubtError as doubt:
+                self._resolve(doubt)
+            except DatabaseUnavailableError as error:
+                emit("claim lost the database", error=str(error))
+            except psycopg.Error as error:
+                # A lost race (deadlock, lock timeout): nothing was claimed.
+                emit("claim failed", error=type(error).__name__)
+                self._stop.wait(_PAUSE_SECONDS)
+
+    def _claim_until_stopped(self, connection: Connection) -> None:
+        while not self._stop.is_set():
+            if self._round(connection):
+                self._worked_at = time.monotonic()
+            else:
+                self._slots.wait_free(self._pause())
+
+    def _round(self, connection: Connection) -> int:
+        """Return how many jobs were claimed for the queues that have any due."""
+        due = due_queues(connection, self._slots.queues, list(self._kinds))
+        return sum(
+            self._claim(connection, route)
+            for route in self._routes
+            if route.lane.queue in due
+        )
+
+    def _claim(self, connection: Connection, route: _Route) -> int:
+        queue = route.lane.queue
+        n = self._slots.free(queue) if route.is_direct else self._slots.room(queue)
+        if n == 0 or self._stop.is_set():
+            return 0
+        since = self._leases.now()
+        jobs = self._claimer.claim(connection, route.lane, n, time.monotonic())
+        self._hand_over(jobs, since)
+        return len(jobs)
+
+    def _hand_over(self, jobs: list[ClaimedJob], since: float) -> None:
+        pairs = [(job, self._kinds[job.kind]) for job in jobs]
+        self._slots.put(self._leases.take(pairs, since))
+
+    def _resolve(self, doubt: ClaimInDoubtError) -> None:
+        """Adopt what a claim whose answer was lost had committed (mechanisms 10)."""
+        while not self._stop.is_set():
+            connection = self._database.connect_with_backoff(self._stop)
+            if connection is None:
+                return
+            try:
+                with connection:
+                    jobs = adopt(connection, doubt)
+            except DatabaseUnavailableError:
+                continue
+            emit("claim adopted", jobs=len(jobs), of=len(doubt.jobs))
+            # Counted from before the lost claim: never longer than it really is.
+            since = self._leases.now() - (time.monotonic() - doubt.at)
+            self._hand_over(jobs, since)
+            return
+
+    def _pause(self) -> float:
+        idle = time.monotonic() - self._worked_at
+        first, second, later = POLL_SECONDS
+        return first if idle < 1 else second if idle < 2 else later  # noqa: PLR2004 - seconds, see POLL_SECONDS
+
+
+def _routes(kinds: Kinds, queues: Sequence[str]) -> list[_Route]:
+    """Return what is claimed by turns: per queue, kinds that ask a provider first."""
+    routes: list[_Route] = []
+    for is_direct in (True, False):
+        names = sorted(
+            kind.name for kind in kinds.values() if kind.asks_provider is is_direct
+        )
+        if names:
+            lanes = [Lane(queue, tuple(names)) for queue in queues]
+            routes += [_Route(lane, is_direct) for lane in lanes]
+    return routes

@@ -1,0 +1,114 @@
+"""Bring back jobs whose lease has ended: paged, row by row, in every process.
+
+Whether the lease has really ended is asked again under the job's lock, with the
+token that was seen, so two rescuers and a late holder can all try at once.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from application.job_kinds import Kinds
+from application.unit import Head, UnitOfWork, Written
+from domain.event import Actor, Instant
+from domain.jobs.verdict import LeaseLost
+from domain.stream import Ref, StreamKind
+from infrastructure.postgres.batch_store import Connections
+from infrastructure.postgres.heads.table import number, text, uuid
+from infrastructure.processor.settling import Claimed, record_of, settlement
+from infrastructure.telemetry import emit
+
+PAGE: Final = 100
+
+# A server that has just started cannot know who is alive: for one lease length it
+# lets holders confirm first.  A locked row is being settled.
+_EXPIRED: Final = """
+SELECT j.stream_id, j.token, j.kind, j.args::text, j.correlation_id,
+       w.boot_id IS NULL OR w.stopped_at IS NOT NULL
+           OR w.beat_at < counterfoil.now() - make_interval(secs => %(silence)s)
+  FROM counterfoil.jobs j
+  LEFT JOIN counterfoil.workers w ON w.boot_id = j.owner_boot
+ WHERE j.state = 'running'
+   AND j.lease_until < counterfoil.now()
+   AND j.kind = ANY(%(kinds)s::text[])
+   AND pg_postmaster_start_time()
+       < counterfoil.now() - make_interval(secs => %(longest_lease)s)
+ ORDER BY j.stream_id
+ LIMIT %(page)s
+   FOR UPDATE OF j SKIP LOCKED
+"""
+
+# A key whose job is not running under its token holds others back for nothing.
+_FREE_ORPHANS: Final = """
+DELETE FROM counterfoil.running_keys r
+ WHERE NOT EXISTS (SELECT
+                     FROM counterfoil.jobs j
+                    WHERE j.stream_id = r.job_id
+                      AND j.token = r.token)
+"""
+
+
+class Rescuer:
+    """Rescues for one process; `round` is called every few seconds."""
+
+    def __init__(
+        self, connections: Connections, units: UnitOfWork, kinds: Kinds, actor: Actor
+    ) -> None:
+        """Rescue jobs of `kinds`; an unknown kind is left to who knows it."""
+        self._connections = connections
+        self._units = units
+        self._kinds = kinds
+        self._actor = actor
+
+    def round(self) -> int:
+        """Return how many jobs were brought back; orphaned keys are freed.
+
+        Raises:
+            DatabaseUnavailableError: the database went away on the way.
+        """
+        rescued = 0
+        while True:
+            page = self._expired()
+            rescued += sum(self._rescue(row) for row in page)
+            if len(page) < PAGE:
+                break
+        with self._connections.connection() as connection:
+            connection.execute(_FREE_ORPHANS)
+        return rescued
+
+    def _expired(self) -> Sequence[tuple[object, ...]]:
+        leases = [kind.lease_seconds for kind in self._kinds.values()]
+        parameters = {
+            "kinds": list(self._kinds),
+            "silence": max(leases, default=0) // 2,
+            "longest_lease": max(leases, default=0),
+            "page": PAGE,
+        }
+        with self._connections.connection() as connection:
+            return connection.execute(_EXPIRED, parameters).fetchall()
+
+    def _rescue(self, row: tuple[object, ...]) -> bool:
+        kind = self._kinds[text(row[2])]
+        record = record_of(kind, text(row[3]))
+        claimed = Claimed(
+            ref=Ref(StreamKind.JOB, uuid(row[0])),
+            token=number(row[1]),
+            kind=kind,
+            record=record,
+            correlation_id=text(row[4]),
+        )
+        lost = LeaseLost(cause="process_gone" if row[5] else "lease_lost")
+        group = settlement(claimed, lost, self._actor, still=_has_expired)
+        result = self._units.commit([group])[0]
+        is_rescued = isinstance(result, Written)
+        if is_rescued:
+            emit(
+                "job rescued",
+                job=str(claimed.ref.id),
+                token=claimed.token,
+                cause=lost.cause,
+            )
+        return is_rescued
+
+
+def _has_expired(head: Head, now: Instant) -> bool:
+    return head.lease_until is not None and head.lease_until < now

@@ -1,0 +1,161 @@
+"""What settling one job means, as a group of the batch store.
+
+The job's own event is decided under its lock by token and state; the changes that
+the handler brought are checked by version; and the record that the job serves
+follows the job in the same transaction (mechanisms 8, 25).
+"""
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import msgspec
+
+from application.fulfillment.record import follow
+from application.job_kinds import AnyKind
+from application.unit import Group, Head, Locked, Refused, is_current
+from domain.event import Actor, Causation, Event, Instant, Meta
+from domain.fulfillment.aggregate import FulfillmentOperation, Stage
+from domain.jobs.aggregate import Job, holder
+from domain.jobs.events import JobEvent
+from domain.jobs.outcome import Ambiguous, Cancel, Completed, Fail, Park, Retry, Snooze
+from domain.jobs.verdict import Ending, Interrupted, LeaseLost, Moment, settle
+from domain.stream import Change, Ref, State, StreamKind
+from infrastructure.postgres.codec import evolve
+
+_CONFLICT_WAIT_SECONDS = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """The claim that is settled, from whatever source it is known."""
+
+    ref: Ref
+    token: int
+    kind: AnyKind
+    record: Ref | None
+    correlation_id: str
+
+
+def record_of(kind: AnyKind, args: str | bytes) -> Ref | None:
+    """Return the operation that a job serves, or None; never raises."""
+    if kind.record is None:
+        return None
+    try:
+        decoded = msgspec.json.decode(args, type=kind.args)
+        operation = kind.record(decoded)
+    except (msgspec.ValidationError, msgspec.DecodeError, ValueError):
+        return None
+    return Ref(StreamKind.OPERATION, operation)
+
+
+def settlement(
+    claimed: Claimed,
+    ending: Ending,
+    actor: Actor,
+    still: Callable[[Head, Instant], bool] = lambda _head, _now: True,
+) -> Group:
+    """Return the group that ends one claim; `still` is asked under the lock."""
+    changes = changes_of(ending)
+    refs = {claimed.ref, *(change.ref for change in changes)}
+    if claimed.record is not None:
+        refs.add(claimed.record)
+    meta = Meta(
+        actor=actor,
+        correlation_id=claimed.correlation_id,
+        causation=Causation(job=claimed.ref.id, token=claimed.token),
+    )
+    spin = random.uniform(-1.0, 1.0)  # noqa: S311 - turns the backoff's jitter
+    decision = _Decision(claimed, ending, changes, spin, still)
+    return Group(refs=tuple(refs), decide=decision, meta=meta)
+
+
+def changes_of(ending: Ending) -> tuple[Change, ...]:
+    """Return the changes of the handler's own streams that an ending brings."""
+    match ending:
+        case (
+            Completed() | Retry() | Snooze() | Park() | Fail() | Cancel() | Ambiguous()
+        ):
+            return ending.changes
+        case Interrupted() | LeaseLost():
+            return ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Decision:
+    claimed: Claimed
+    ending: Ending
+    changes: tuple[Change, ...]
+    spin: float
+    still: Callable[[Head, Instant], bool]
+
+    def __call__(self, locked: Locked, now: Instant) -> tuple[Change, ...] | Refused:
+        """Return what ends the claim, if it still holds the job."""
+        head = locked.get(self.claimed.ref)
+        if head is None or not isinstance(head.state, Job):
+            return Refused("lease_lost")
+        if not holder(head.state, self.claimed.token) or not self.still(head, now):
+            return Refused("lease_lost")
+        ending, changes = self.ending, self.changes
+        if not all(is_current(locked, change) for change in changes):
+            ending = Interrupted(cause="conflict", wait_seconds=_CONFLICT_WAIT_SECONDS)
+            changes = ()
+        if isinstance(ending, LeaseLost):
+            ending = self._as_recorded(ending, locked)
+        budget = self.claimed.kind.budget
+        events = settle(head.state, ending, budget, Moment(now, self.spin))
+        following = self._following(changes, locked, events)
+        return (*changes, *following, change_of(self.claimed.ref, head, events))
+
+    def _as_recorded(self, lost: LeaseLost, locked: Locked) -> LeaseLost:
+        """Count the attempt if its record says that the provider may have been asked.
+
+        Under the record's lock: only the holder of the token starts attempts.
+        """
+        head = None if self.claimed.record is None else locked.get(self.claimed.record)
+        if head is None or not isinstance(head.state, FulfillmentOperation):
+            return lost
+        began = head.state.stage is Stage.RUNNING
+        return msgspec.structs.replace(lost, call_began=began)
+
+    def _following(
+        self,
+        changes: tuple[Change, ...],
+        locked: Locked,
+        events: tuple[JobEvent, ...],
+    ) -> tuple[Change, ...]:
+        """Return what the job's record does after it, unless its handler told."""
+        record = self.claimed.record
+        if record is None or any(change.ref == record for change in changes):
+            return ()
+        head = locked.get(record)
+        return () if head is None else follow_job(record, head, events)
+
+
+def follow_job(
+    record: Ref, head: Head, events: tuple[JobEvent, ...]
+) -> tuple[Change, ...]:
+    """Return the change of a locked record that follows its job, if any."""
+    followed: list[Event] = []
+    state: State = head.state
+    for event in events:
+        if not isinstance(state, FulfillmentOperation):
+            return ()
+        for step in follow(state, event):
+            followed.append(step)
+            state = evolve(state, step)
+    return (change_of(record, head, tuple(followed)),) if followed else ()
+
+
+def change_of(ref: Ref, head: Head, events: tuple[Event, ...]) -> Change:
+    """Return the change of a locked head by `events`."""
+    state = head.state
+    for event in events:
+        state = evolve(state, event)
+    return Change(
+        ref=ref,
+        tenant_id=head.tenant_id,
+        expected=head.state.version,
+        events=events,
+        state=state,
+    )

@@ -1,0 +1,104 @@
+"""Succeed many jobs at once: the set-based twin of the decider's `Completed`.
+
+Only jobs that are held by their token and that nobody wants cancelled are taken;
+what does not come back was fenced, or needs the decider.  A property test holds the
+rows that this statement writes to what `domain.jobs.verdict.settle` returns.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+from uuid import UUID
+
+import msgspec
+
+from domain.event import Actor, JsonObject
+from infrastructure.postgres.database import Connection, transaction
+from infrastructure.postgres.heads.table import uuid
+
+_SUCCEED: Final = """
+WITH ended AS (
+    SELECT j.stream_id, t.result, t.message_id, t.n
+      FROM counterfoil.jobs j
+      JOIN unnest(%(ids)b::uuid[], %(tokens)b::int[], %(results)b::text[],
+                  %(message_ids)b::uuid[])
+           WITH ORDINALITY AS t(stream_id, token, result, message_id, n)
+           ON t.stream_id = j.stream_id
+     WHERE j.token = t.token
+       AND j.state = 'running'
+       AND NOT j.cancel_requested
+     ORDER BY j.stream_id
+       FOR UPDATE OF j
+), gone AS (
+    DELETE FROM counterfoil.jobs j
+     USING ended
+     WHERE j.stream_id = ended.stream_id
+    RETURNING j.stream_id, j.tenant_id, j.kind, j.version, j.attempt, j.token,
+              j.correlation_id, ended.result, ended.message_id, ended.n
+), freed AS (
+    DELETE FROM counterfoil.running_keys r
+     USING gone
+     WHERE r.job_id = gone.stream_id
+), logged AS (
+    INSERT INTO counterfoil.events
+           (tenant_id, stream_id, version, type, schema, data, meta)
+    SELECT tenant_id, stream_id, version + 1, 'job.succeeded', 1,
+           jsonb_build_object('attempt', attempt, 'token', token,
+               'result', result::jsonb),
+           jsonb_build_object('actor', %(actor)s::jsonb,
+               'correlation_id', correlation_id,
+               'causation', jsonb_build_object('job', stream_id, 'token', token),
+               'commit_id', %(commit_id)s::text)
+      FROM gone
+     ORDER BY n
+    RETURNING position, stream_id
+), told AS (
+    INSERT INTO counterfoil.outbox
+           (id, position, tenant_id, topic, stream_id, version, data)
+    SELECT g.message_id, l.position, g.tenant_id, 'job.succeeded', g.stream_id,
+           g.version + 1,
+           jsonb_build_object('job_id', g.stream_id, 'kind', g.kind,
+               'attempt', g.attempt, 'code', NULL)
+      FROM gone g
+      JOIN logged l ON l.stream_id = g.stream_id
+)
+SELECT stream_id FROM gone
+"""
+
+
+class Success(msgspec.Struct, frozen=True):
+    """One finished claim: its job, its token and what the handler reported."""
+
+    job_id: UUID
+    token: int
+    result: JsonObject | None
+
+
+def succeed(
+    connection: Connection,
+    successes: Sequence[Success],
+    actor: Actor,
+    ids: Sequence[UUID],
+) -> set[UUID]:
+    """Return the jobs that are succeeded now; `ids` are fresh: commit, messages.
+
+    Raises:
+        CommitUnknownError: the connection ended during COMMIT.
+        DatabaseUnavailableError: it ended before; nothing was committed.
+        psycopg.Error: a result cannot be stored; nothing was committed.
+        UnicodeEncodeError: a result holds a lone surrogate; nothing was sent.
+    """
+    parameters = {
+        "ids": [each.job_id for each in successes],
+        "tokens": [each.token for each in successes],
+        "results": [_as_text(each.result) for each in successes],
+        "message_ids": list(ids[1:]),
+        "actor": msgspec.json.encode(actor).decode(),
+        "commit_id": str(ids[0]),
+    }
+    with transaction(connection):
+        rows = connection.execute(_SUCCEED, parameters, prepare=True).fetchall()
+    return {uuid(row[0]) for row in rows}
+
+
+def _as_text(result: JsonObject | None) -> str | None:
+    return None if result is None else msgspec.json.encode(result).decode()

@@ -1,0 +1,122 @@
+"""A worker process: its threads, and the order in which they start and stop.
+
+stop: not ready → no more claims → buffered jobs given back untouched → handlers
+get the grace → those that never asked a provider are given back, the others'
+leases are left to end → settle → stop heartbeats.
+"""
+
+import threading
+from dataclasses import dataclass
+from typing import Final
+
+import psycopg
+
+from application.job_kinds import Kinds
+from infrastructure.errors import DatabaseUnavailableError
+from infrastructure.postgres.batch_store import BatchStore
+from infrastructure.postgres.database import Database
+from infrastructure.processor.beating import Heartbeat
+from infrastructure.processor.claiming import ClaimLoop
+from infrastructure.processor.identity import actor_of, this_process
+from infrastructure.processor.leases import Leases
+from infrastructure.processor.rescue import Rescuer
+from infrastructure.processor.running import run
+from infrastructure.processor.settler import Settler
+from infrastructure.processor.slots import Slots
+from infrastructure.telemetry import emit
+
+RESCUE_SECONDS: Final = 5.0
+_SETTLE_SECONDS: Final = 10.0
+_PATIENCE_SECONDS: Final = 60.0
+"""As long as a lease: after that somebody else has the job anyway."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerOptions:
+    """How much a worker runs at once, and how long it may finish."""
+
+    queues: dict[str, int]
+    max_concurrent: int | None = None
+    grace_seconds: float = 25.0
+    rescue_seconds: float = RESCUE_SECONDS
+
+
+class Worker:
+    """Claims, runs and settles jobs until it is stopped."""
+
+    def __init__(
+        self, database: Database, kinds: Kinds, options: WorkerOptions
+    ) -> None:
+        """Prepare the threads; nothing runs before `start`."""
+        self.owner = this_process()
+        self._options = options
+        actor = actor_of(self.owner)
+        self._leases = Leases()
+        self._slots = Slots(options.queues, options.max_concurrent)
+        self._units = BatchStore(database, patience_seconds=_PATIENCE_SECONDS)
+        self._settler = Settler(database, self._units, self._leases, actor)
+        self._claims = ClaimLoop(database, self.owner, kinds, self._leases, self._slots)
+        self._heartbeat = Heartbeat(
+            database, self.owner, kinds, self._leases, self._settler
+        )
+        self._rescuer = Rescuer(database, self._units, kinds, actor)
+        self._stopping = threading.Event()
+        self._threads = [
+            threading.Thread(
+                target=self._handle, args=(queue,), name=f"{queue}-{n}", daemon=True
+            )
+            for queue, limit in options.queues.items()
+            for n in range(limit)
+        ]
+        self._rescue = threading.Thread(
+            target=self._rescuing, name="rescue", daemon=True
+        )
+
+    def start(self) -> None:
+        """Begin; claims start once the first heartbeat is answered."""
+        self._settler.start()
+        self._heartbeat.start()
+        for thread in self._threads:
+            thread.start()
+        self._rescue.start()
+        self._claims.start()
+        emit("worker started", boot=str(self.owner.boot))
+
+    def is_ready(self) -> bool:
+        """Whether claims are made and the database answers."""
+        return not self._stopping.is_set() and self._heartbeat.confirmed.is_set()
+
+    def stop(self) -> None:
+        """Stop politely; returns when everything that can be settled is."""
+        self._stopping.set()
+        emit("worker stopping")
+        self._claims.stop()
+        for held in self._slots.close():
+            self._settler.give_back(held, "shutdown")
+        if not self._leases.wait_empty(self._options.grace_seconds):
+            self._give_back_the_rest()
+        self._settler.stop(_SETTLE_SECONDS)
+        self._heartbeat.stop()
+        emit("worker stopped")
+
+    def _give_back_the_rest(self) -> None:
+        for held in self._leases.all():
+            if not self._settler.give_back(held, "shutdown") and not held.is_ended:
+                emit("lease left to end", job=str(held.job.id), token=held.job.token)
+
+    def _handle(self, queue: str) -> None:
+        while (held := self._slots.take(queue)) is not None:
+            try:
+                self._settler.put(held, run(held, self._leases))
+            finally:
+                self._slots.give_back(queue)
+
+    def _rescuing(self) -> None:
+        while not self._stopping.wait(self._options.rescue_seconds):
+            try:
+                self._rescuer.round()
+            except DatabaseUnavailableError as error:
+                emit("rescue waits for the database", error=str(error))
+            except psycopg.Error as error:
+                # One row that cannot be read must not end the rescue of the others.
+                emit("rescue failed", error=type(error).__name__)
