@@ -33,14 +33,21 @@ campaign: .venv/.dev ## Run the long tests: many random schedules, faults and ex
 	@echo "Report with the time of each test: build/campaign.xml"
 
 .PHONY: check
-check: .venv/.dev ## Check style, types, dependencies, spelling and architecture
+check: style types imports spelling architecture ## Check style, types, imports, spelling and architecture (-k: all of it)
+
+.PHONY: style types imports spelling architecture
+style: .venv/.dev
 	$(RUN)ruff check
 	$(RUN)ruff format --check
+types: .venv/.dev
 	$(RUN)mypy
 	$(RUN)pyright
+imports: .venv/.dev
 	$(RUN)lint-imports
 	$(RUN)deptry .
+spelling: .venv/.dev
 	$(RUN)codespell
+architecture: .venv/.dev
 	$(RUN)pytest -q tests/architecture
 
 .PHONY: fmt
