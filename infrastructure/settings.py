@@ -19,6 +19,8 @@ LONGEST_CALL_SECONDS: Final = 10
 """Longest call to a provider (mechanisms 23)."""
 
 _PREFIX: Final = "COUNTERFOIL_"
+_GREATEST: Final = 10_000
+_DIGITS: Final = 9  # more are a mistake, and too many cost time to read
 _PREFIX_CHARACTERS: Final = 20  # a panel's user name holds 36, ours adds 16 digits
 
 
@@ -103,17 +105,22 @@ class _Environment:
     def path(self, name: str) -> Path | None:
         """Return the variable as a path; `~` means the home folder."""
         value = self.text(name)
-        return Path(value).expanduser() if value else None
+        try:
+            return Path(value).expanduser() if value else None
+        except RuntimeError:
+            raise _wrong(
+                name, "names an unknown user", "write the whole path"
+            ) from None
 
     def integer(self, name: str, *, least: int = 1) -> int | None:
         """Return the variable as a number from `least` to 10,000."""
         value = self.text(name)
         if value is None:
             return None
-        remedy = f"give a whole number from {least} to 10000, or unset it"
-        if not (value.isascii() and value.isdecimal() and len(value) < 10):  # noqa: PLR2004 - longer than any allowed number
+        remedy = f"give a whole number from {least} to {_GREATEST}, or unset it"
+        if not (value.isascii() and value.isdecimal()) or len(value) > _DIGITS:
             raise _wrong(name, f"{value[:40]!r} is not a whole number", remedy)
-        if not least <= int(value) <= 10_000:
+        if not least <= int(value) <= _GREATEST:
             raise _wrong(name, f"{int(value)} is out of range", remedy)
         return int(value)
 

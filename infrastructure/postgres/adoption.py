@@ -8,14 +8,12 @@ from collections.abc import Generator, Sequence
 from contextlib import closing, contextmanager
 from typing import Final
 
-import psycopg
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 from psycopg.errors import InsufficientPrivilege
 
 from infrastructure.errors import (
     DatabaseUnavailableError,
-    MigrationFailedError,
     SchemaDiffersError,
 )
 from infrastructure.postgres.database import Connection, connect, transaction
@@ -23,6 +21,17 @@ from infrastructure.postgres.migration_files import Migration
 from infrastructure.postgres.migration_run import run
 from infrastructure.postgres.schema_description import Description, describe
 from infrastructure.postgres.schema_difference import difference
+
+_UNMANAGED: Final = "there is a schema counterfoil that no migration of ours made, and "
+_DIFFERS: Final = f"{_UNMANAGED}it differs from ours; move it away or make it equal:"
+_MAY_NOT_CREATE: Final = (
+    f"{_UNMANAGED}this role may not create the scratch database to compare it with: "
+    "grant CREATEDB for this once"
+)
+_OUT_OF_REACH: Final = (
+    f"{_UNMANAGED}the scratch database to compare it with cannot be reached: "
+    "give the server's own address, not a pooler's, for this once"
+)
 
 # One for each database: whoever compares holds that database's migrator lock, so
 # a scratch database that is there was left by a kill.
@@ -36,9 +45,7 @@ _DROP: Final = sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)")
 
 
 def require_ours(
-    found: Description,
-    conninfo: str,
-    migrations: Sequence[Migration],
+    found: Description, conninfo: str, migrations: Sequence[Migration]
 ) -> None:
     """Refuse a description that is not what our migrations make.
 
@@ -47,18 +54,16 @@ def require_ours(
     """
     apart = difference(found, _ours(conninfo, migrations))
     if apart:
-        raise SchemaDiffersError(
-            "there is a schema counterfoil that no migration of ours made, and it "
-            "differs from ours; move it away or make it equal:",
-            apart,
-        )
+        raise SchemaDiffersError(_DIFFERS, apart)
 
 
 def _ours(conninfo: str, migrations: Sequence[Migration]) -> Description:
-    with _scratch_database(conninfo) as scratch, transaction(scratch):
+    with _scratch_database(conninfo) as scratch:
         for migration in migrations:
-            run(scratch, migration)
-        return describe(scratch)
+            with transaction(scratch):
+                run(scratch, migration)
+        with transaction(scratch):
+            return describe(scratch)
 
 
 @contextmanager
@@ -71,10 +76,7 @@ def _scratch_database(conninfo: str) -> Generator[Connection]:
             side.execute(drop)
             side.execute(_CREATE.format(sql.Identifier(name)))
         except InsufficientPrivilege as error:
-            raise _incomparable(
-                "this role may not create the scratch database to compare it with: "
-                "grant CREATEDB for this once"
-            ) from error
+            raise SchemaDiffersError(_MAY_NOT_CREATE, ()) from error
         try:
             with closing(_connect_to(conninfo, name)) as scratch:
                 yield scratch
@@ -86,13 +88,4 @@ def _connect_to(conninfo: str, name: str) -> Connection:
     try:
         return connect(make_conninfo(conninfo, dbname=name))
     except DatabaseUnavailableError as error:
-        raise _incomparable(
-            f"the scratch database to compare it with cannot be reached ({error.detail}): "
-            "give the server's own address, not a pooler's, for this once"
-        ) from error
-
-
-def _incomparable(why: str) -> SchemaDiffersError:
-    return SchemaDiffersError(
-        f"there is a schema counterfoil that no migration of ours made, and {why}", ()
-    )
+        raise SchemaDiffersError(_OUT_OF_REACH, (error.detail,)) from error

@@ -13,7 +13,7 @@ import random
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import Final, Self
+from typing import Final, LiteralString, Self
 
 import psycopg
 from psycopg.pq import TransactionStatus
@@ -29,6 +29,7 @@ from infrastructure.postgres.utc import return_instants_in_utc
 type Connection = psycopg.Connection[tuple[object, ...]]
 
 LEAST_VERSION: Final = 15
+_SETTING: Final = "COUNTERFOIL_DATABASE_URL"
 CONNECT_SECONDS: Final = 10
 _POOL_WAIT_SECONDS: Final = 30.0
 _LONGEST_PAUSE_SECONDS: Final = 5.0
@@ -40,7 +41,7 @@ BEGIN;
 SET LOCAL lock_timeout = '2s';
 SET LOCAL idle_in_transaction_session_timeout = '10s'
 """
-_BEGIN_IN_PIPELINE: Final = tuple(part.strip() for part in _BEGIN.split(";"))
+_BEGIN_IN_PIPELINE: Final[tuple[LiteralString, ...]] = tuple(_BEGIN.split(";"))
 
 _GONE: Final = ("08", "57P01", "57P02", "57P03", "53300")
 """SQLSTATEs of a connection that ended or was never had: lost, shut down, crashed,
@@ -83,7 +84,7 @@ def require_version(server_version: int) -> None:
     major = server_version // 10_000
     if major < LEAST_VERSION:
         raise ConfigurationError(
-            "COUNTERFOIL_DATABASE_URL",
+            _SETTING,
             f"the server is PostgreSQL {major}",
             f"PostgreSQL {LEAST_VERSION} or later is needed",
         )
@@ -116,6 +117,9 @@ def is_gone(error: psycopg.Error) -> bool:
 def _told(error: psycopg.Error) -> str:
     """Return the driver's words on one line; they hold no secret."""
     return " ".join(str(error).split()) or type(error).__name__
+
+
+_SWALLOWED: Final = "an error inside the transaction was swallowed; it cannot commit"
 
 
 @contextmanager
@@ -156,9 +160,7 @@ def _begin(connection: Connection) -> None:
 def _refuse_half(connection: Connection) -> None:
     """Refuse to commit what PostgreSQL would silently roll back."""
     if connection.info.transaction_status == TransactionStatus.INERROR:
-        raise psycopg.errors.InFailedSqlTransaction(
-            "a statement failed and its error was swallowed: nothing can be committed"
-        )
+        raise psycopg.errors.InFailedSqlTransaction(_SWALLOWED)
 
 
 def _roll_back(connection: Connection) -> None:

@@ -9,13 +9,21 @@ from infrastructure.errors import MigrationFailedError
 from infrastructure.postgres.database import Connection, is_gone
 from infrastructure.postgres.migration_files import Migration
 
+_GIVE_TIME: Final = """
+SET LOCAL statement_timeout = '60s';
+SET LOCAL idle_in_transaction_session_timeout = '60s'
+"""
+
 # Every name in a migration says its schema, so no role's search path matters.
 _PREPARE: Final = """
-SET LOCAL statement_timeout = '60s';
-SET LOCAL idle_in_transaction_session_timeout = '60s';
 SET LOCAL search_path = pg_catalog;
 CREATE SCHEMA IF NOT EXISTS counterfoil
 """
+
+
+def give_time(connection: Connection) -> None:
+    """Allow this transaction what migrating may take; locks are still short."""
+    connection.execute(_GIVE_TIME)
 
 
 def run(connection: Connection, migration: Migration) -> None:
@@ -25,6 +33,7 @@ def run(connection: Connection, migration: Migration) -> None:
         MigrationFailedError: the database refused it.
         LockNotAvailable, DeadlockDetected: others were in the way; try again.
     """
+    give_time(connection)
     connection.execute(_PREPARE)
     try:
         connection.execute(migration.sql)

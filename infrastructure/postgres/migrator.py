@@ -14,6 +14,7 @@ import random
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -38,7 +39,7 @@ from infrastructure.postgres.migration_files import (
     migrations_folder,
     read_migrations,
 )
-from infrastructure.postgres.migration_run import run
+from infrastructure.postgres.migration_run import give_time, run
 from infrastructure.postgres.schema_description import describe
 
 TRIES: Final = 10
@@ -104,15 +105,16 @@ def migrate(conninfo: str, folder: Path | None = None) -> Report:
     migrations = read_migrations(folder or migrations_folder())
     with unavailable_in_our_words(), closing(connect(conninfo)) as connection:
         before = _applied(connection, migrations)
-        adopted = _patiently(
-            "adoption", lambda: _adopt(connection, conninfo, migrations)
-        )
-        done = [migration.name for migration in migrations] if adopted else []
-        for migration in migrations[len(before) :]:
-            if _patiently(
-                migration.name, lambda m=migration: _apply(connection, m, migrations)
-            ):
-                done.append(migration.name)
+        adopt = partial(_adopt, connection, conninfo, migrations)
+        adopted = _patiently("adoption", adopt)
+        done = [
+            migration.name
+            for migration in migrations[len(before) :]
+            if adopted
+            or _patiently(
+                migration.name, partial(_apply, connection, migration, migrations)
+            )
+        ]
     return Report(
         newest=migrations[-1].name,
         applied=before,
@@ -141,6 +143,7 @@ def _adopt(
         connection.execute(_ONE_MIGRATOR)
         if _is_managed(connection):
             return False
+        give_time(connection)
         found = describe(connection)
         if not found:
             return False

@@ -46,10 +46,9 @@ class _BinaryLoader(Loader):
         try:
             return _EPOCH + timedelta(microseconds=told)
         except OverflowError:
-            raise _unreadable(f"{told} µs from 2000") from None
+            raise _unreadable(str(told)) from None
 
 
 def _unreadable(text: str) -> psycopg.DataError:
-    return psycopg.DataError(
-        f"not an instant between the years 1 and 9999 in ISO form: {text}"
-    )
+    detail = f"not an instant between the years 1 and 9999 in ISO form: {text}"
+    return psycopg.DataError(detail)
