@@ -20,6 +20,7 @@ from infrastructure.simulators.panel.book import (
     requests,
     users,
 )
+from infrastructure.simulators.panel.faults import FAULT_NAMES, Rotation
 from infrastructure.simulators.panel.simulator import PanelSimulator
 from infrastructure.simulators.panel.store import BODY_CHARACTERS, BookInUseError
 from tests.simulators.stage import ALPHA, FUTURE, HEADERS, NOON, SQUADS, TOKEN, Users
@@ -166,6 +167,36 @@ def test_the_readers_see_a_running_panel(
         assert panel.users()[0] == (1, "bob", "ACTIVE", FUTURE, 5, None, (ALPHA,))
         with pytest.raises(sqlite3.OperationalError, match="readonly"):
             opened.execute("DELETE FROM requests")
+
+
+def test_the_users_are_the_last_effects_whatever_went_wrong(users: Users) -> None:
+    """An auditor may check either table against the other."""
+    names = tuple(name for name in FAULT_NAMES if not name.startswith("hang"))
+    users.panel.faults.set(rotation=Rotation(rate=0.5, names=names, seed=1))
+    for number in range(200):
+        users.clock.now += 1
+        with contextlib.suppress(httpx.TransportError):
+            if number % 3 == 0:
+                users.client.post("/api/users", json=birth(f"user_{number}"))
+            else:
+                users.patch(id=number // 6, trafficLimitBytes=number)
+
+    last_effect: dict[int | None, object] = {}
+    for row in users.panel.book():
+        if row.effect is not None:
+            assert row.effect["before"] == last_effect.get(row.user_id)
+            last_effect[row.user_id] = row.effect["after"]
+    assert last_effect == {
+        user.id: {
+            "status": user.status,
+            "expireAt": user.expire_at,
+            "trafficLimitBytes": user.traffic_limit_bytes,
+            "hwidDeviceLimit": user.hwid_device_limit,
+            "activeInternalSquads": list(user.squads),
+        }
+        for user in users.panel.users()
+    }
+    assert {row.fault for row in users.panel.book()} == {None, *names}
 
 
 def test_state_survives_a_restart(users: Users, book: Path) -> None:

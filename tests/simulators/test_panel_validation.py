@@ -150,6 +150,7 @@ def test_malformed_json_is_the_frameworks_400(client: httpx.Client, text: str) -
         ("?size=1001", (400, None)),
         ("?start=x", (400, None)),
         ("?start=-1", (500, "A024")),
+        ("?start=1e300", (500, "A024")),
         ("?start=0&size=1", (200, None)),
     ],
 )

@@ -100,7 +100,9 @@ def page(directory: Directory, call: Call) -> Result:
     """Return a page by offset, newest first, and the total."""
     start = _query_number(call, "start", 0, least=-math.inf)
     size = _query_number(call, "size", _LIST_PAGE, most=_LARGEST_PAGE)
-    if start < 0 or not isinstance(start, int) or not isinstance(size, int):
+    if not isinstance(start, int) or not isinstance(size, int):
+        raise UnstorableError
+    if not 0 <= start <= INT8_MAX - _LARGEST_PAGE:
         raise UnstorableError
     newest = islice(reversed(directory.by_id.values()), start, start + size)
     shown = [user.shown(directory.squads) for user in newest]
