@@ -87,6 +87,8 @@ class Creation:
         self._now = now
         self._requests = 0
         self._provision = Provision.of(access.desired)
+        self._sends_expiry = self._provision.expire_at > now() - CLOCK_MARGIN
+        """Whether updates say the expiry: never one that the panel calls past."""
 
     def run(self) -> PanelAnswer:
         """Return the panel's answer as a whole."""
@@ -133,17 +135,16 @@ class Creation:
 
     def _update(self, user_id: int) -> _Brought | Ended | Literal[Said.USER_MISSING]:
         """Return the updated user, or that nobody has this id."""
-        with_expiry = self._provision.expire_at > self._now() - CLOCK_MARGIN
-        answer = self._patch(user_id, with_expiry=with_expiry)
-        if answer is Said.EXPIRY_PAST and with_expiry:
-            with_expiry = False
-            answer = self._patch(user_id, with_expiry=False)
+        answer = self._patch(user_id)
+        if answer is Said.EXPIRY_PAST and self._sends_expiry:
+            self._sends_expiry = False
+            answer = self._patch(user_id)
         if isinstance(answer, PanelUser):
-            return _Brought(answer, is_new=False, with_expiry=with_expiry)
+            return _Brought(answer, is_new=False, with_expiry=self._sends_expiry)
         return answer if answer is Said.USER_MISSING else _unexpected(answer)
 
-    def _patch(self, user_id: int, *, with_expiry: bool) -> PanelUser | Said | Ended:
-        body = self._provision.body(with_expiry=with_expiry, id=user_id)
+    def _patch(self, user_id: int) -> PanelUser | Said | Ended:
+        body = self._provision.body(with_expiry=self._sends_expiry, id=user_id)
         return self._user(self._writing("PATCH", body))
 
     def _writing(self, method: str, body: bytes) -> Call:

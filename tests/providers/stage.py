@@ -1,0 +1,161 @@
+"""The adapter in front of a simulated panel, and what its tests say about both."""
+
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import httpx
+import msgspec
+
+from application.ports import Access, PanelAnswer
+from domain.entitlement.state import Desired
+from infrastructure.providers.panel.http_panel import HttpPanel
+from infrastructure.providers.panel.wire import PanelWire
+from infrastructure.simulators.panel.book import BookedRequest, BookedUser
+from infrastructure.simulators.panel.simulator import PanelSimulator
+
+TOKEN = "a-token"  # noqa: S105 - of the simulator
+SQUAD = "11111111-1111-4111-8111-111111111111"
+OTHER_SQUAD = "22222222-2222-4222-8222-222222222222"
+UNKNOWN_SQUAD = "33333333-3333-4333-8333-333333333333"
+USERNAME = "counterfoil_0123456789abcdef"
+LEGACY = "omniflow_0123456789abcdef"
+ENDS_AT = datetime.now(UTC) + timedelta(days=30, microseconds=789)
+"""With microseconds, which the panel truncates."""
+
+DESIRED = Desired(ends_at=ENDS_AT, grace_seconds=3600)
+
+
+class OpenGuard:
+    """A guard that lets every call begin, and counts how often it was asked."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def may_begin(self) -> bool:
+        self.asked += 1
+        return True
+
+
+class ClosingGuard:
+    """A guard whose lease is over after so many answers."""
+
+    def __init__(self, answers: int) -> None:
+        self.left = answers
+
+    def may_begin(self) -> bool:
+        self.left -= 1
+        return self.left >= 0
+
+
+class Stage:
+    """A simulated panel and the adapter under test."""
+
+    def __init__(self, folder: Path, *, limit_seconds: float = 5.0) -> None:
+        self.panel = PanelSimulator(
+            book=folder / "panel.db",
+            token=TOKEN,
+            squads=((SQUAD, "one"), (OTHER_SQUAD, "two")),
+        )
+        self.attempts = count(1)
+        self.clock_is_ahead_by = timedelta()
+        self._limit_seconds = limit_seconds
+
+    def __enter__(self) -> Self:
+        self.panel.start()
+        wire = PanelWire(self.panel.url, TOKEN, limit_seconds=self._limit_seconds)
+        self.adapter = HttpPanel(wire, now=self._now)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.adapter.close()
+        self.panel.close()
+
+    def _now(self) -> datetime:
+        return datetime.now(UTC) + self.clock_is_ahead_by
+
+    def create(
+        self,
+        desired: Desired = DESIRED,
+        *,
+        panel_user_id: int | None = None,
+        legacy: str | None = None,
+        guard: OpenGuard | ClosingGuard | None = None,
+    ) -> PanelAnswer:
+        """Run the next attempt, `op.<attempt>`."""
+        access = Access(
+            username=USERNAME,
+            legacy_username=legacy,
+            panel_user_id=panel_user_id,
+            desired=desired,
+        )
+        request_id = f"op.{next(self.attempts)}"
+        return self.adapter.create(access, request_id, guard or OpenGuard())
+
+    def born(self, username: str = USERNAME, **members: object) -> int:
+        """Return the id of a user that is there before; not of our making."""
+        body = {"username": username, "expireAt": "2030-01-01T00:00:00.000Z"}
+        made = self.call("POST", "/api/users", {**body, **members})
+        return msgspec.convert(made["id"], int)
+
+    def call(
+        self, method: str, path: str, body: dict[str, object] | None = None
+    ) -> dict[str, object]:
+        """Do as an operator of the panel would, under no request id."""
+        answer = httpx.request(
+            method,
+            self.panel.url + path,
+            json=body,
+            headers={
+                "Authorization": f"Bearer {TOKEN}",
+                "X-Forwarded-For": "127.0.0.1",
+                "X-Forwarded-Proto": "https",
+            },
+            trust_env=False,
+        )
+        answer.raise_for_status()
+        return msgspec.json.decode(answer.content, type=dict[str, dict[str, object]])[
+            "response"
+        ]
+
+    def book(self) -> list[BookedRequest]:
+        """Return the adapter's requests, in order."""
+        return [row for row in self.panel.book() if row.request_id is not None]
+
+    def calls(self, attempt: int = 1) -> list[str]:
+        """Return `METHOD path` of one attempt, whose numbers have no gap."""
+        rows = [
+            row
+            for row in self.book()
+            if (row.request_id or "").startswith(f"op.{attempt}.")
+        ]
+        numbers = [row.request_id for row in rows]
+        assert numbers == [f"op.{attempt}.{n}" for n in range(1, len(rows) + 1)]
+        return [f"{row.method} {row.path}" for row in rows]
+
+    def user(self) -> BookedUser:
+        """Return the only user of the panel."""
+        (user,) = self.panel.users()
+        return user
+
+    def assert_no_write_was_applied_twice(self) -> None:
+        """No attempt applied the same call twice."""
+        applied = [
+            ((row.request_id or "").rsplit(".", 1)[0], row.method, row.path)
+            for row in self.book()
+            if row.applied
+        ]
+        assert len(applied) == len(set(applied))
+
+
+def shown(instant: datetime) -> str:
+    """Return the instant as the panel's book shows it, truncated to ms."""
+    ms = instant.astimezone(UTC).replace(tzinfo=None)
+    return ms.isoformat(timespec="milliseconds") + "Z"
