@@ -35,10 +35,15 @@ _TRANSIENT: Final = frozenset(
         HTTPStatus.TOO_MANY_REQUESTS,
     }
 )
+_TOLD_BY_BODY: Final = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND})
+"""Statuses that mean one thing or another by what their body says."""
+
 _USER_MISSING: Final = frozenset({"A025", "A063"})
 _ALREADY_SO: Final = frozenset({"A029", "A030"})
 _SQUADS_IN_DOUBT: Final = frozenset({"A018", "A039", "A118", "A123"})
 """What panels answer to an unknown squad, and to other trouble as well."""
+
+_LAST_STATUS: Final = 599
 
 _ERROR_CODE: Final = re.compile(r"[A-Z]\d{3}", re.ASCII)
 _SECONDS: Final = re.compile(r"\d{1,9}", re.ASCII)
@@ -74,7 +79,11 @@ def classify(call: Call, answer: Answer | NoAnswer, now: datetime) -> Meaning:
     if isinstance(answer, NoAnswer):
         return _silence(call, answer)
     status = answer.status
-    if HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
+    is_success = HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES
+    if answer.is_oversized and (is_success or status in _TOLD_BY_BODY):
+        unread = NoAnswer(has_sent=True, reason=f"{status} with more than 1 MiB")
+        return _silence(call, unread)
+    if is_success:
         return _success(call, answer)
     error = _Error(answer)
     detail = f"{call.name}: {status} {error.code or 'without errorCode'}"
@@ -86,12 +95,9 @@ def classify(call: Call, answer: Answer | NoAnswer, now: datetime) -> Meaning:
         return _not_found(error.code, detail)
     if status == HTTPStatus.BAD_REQUEST:
         return _bad_request(error, detail)
-    if not HTTPStatus.BAD_REQUEST <= status <= LAST_STATUS:
+    if not HTTPStatus.BAD_REQUEST <= status <= _LAST_STATUS:
         return Misconfigured(CONFIGURATION, detail)
     return _failure(call, answer, detail, now)
-
-
-LAST_STATUS: Final = 599
 
 
 def _silence(call: Call, answer: NoAnswer) -> Unavailable | Unknown:
@@ -102,8 +108,6 @@ def _silence(call: Call, answer: NoAnswer) -> Unavailable | Unknown:
 
 
 def _success(call: Call, answer: Answer) -> Meaning:
-    if answer.is_oversized:
-        return _silence(call, NoAnswer(has_sent=True, reason="answer above 1 MiB"))
     try:
         return msgspec.json.decode(answer.body, type=Fine)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
