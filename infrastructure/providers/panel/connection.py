@@ -87,10 +87,11 @@ class BoundedStream(httpcore.NetworkStream):
                 else httpcore.WriteTimeout
             )
         if not exchange.has_sent:
-            if self._is_rested():
-                raise RestedError
             if not exchange.guard.may_begin():
                 raise HaltedError
+            # Last, so that a freeze while the guard was asked is seen as well.
+            if self._is_rested():
+                raise RestedError
             exchange.has_sent = True
         self._stream.write(buffer, left)
         self._used_at = self._clock()
