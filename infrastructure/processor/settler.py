@@ -160,6 +160,7 @@ class Settler:
             kind=ended.held.kind,
             record=record_of(ended.held.kind, job.args),
             correlation_id=job.correlation_id,
+            called_provider=ended.held.called_provider,
         )
         return settlement(claimed, ended.ending, self._actor)
 

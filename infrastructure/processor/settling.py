@@ -12,8 +12,9 @@ from dataclasses import dataclass
 import msgspec
 
 from application.fulfillment.record import follow
+from application.fulfillment.standing import standing
 from application.job_kinds import AnyKind
-from application.unit import Group, Head, Locked, Refused, is_current
+from application.unit import Group, Head, Locked, Refused
 from domain.event import Actor, Causation, Event, Instant, Meta
 from domain.fulfillment.aggregate import FulfillmentOperation, Stage
 from domain.jobs.aggregate import Job, holder
@@ -35,6 +36,8 @@ class Claimed:
     kind: AnyKind
     record: Ref | None
     correlation_id: str
+    called_provider: bool = False
+    """Whether this claim has asked a provider, as far as its own process knows."""
 
 
 def record_of(kind: AnyKind, args: str | bytes) -> Ref | None:
@@ -96,16 +99,26 @@ class _Decision:
             return Refused("lease_lost")
         if not holder(head.state, self.claimed.token) or not self.still(head, now):
             return Refused("lease_lost")
-        ending, changes = self.ending, self.changes
-        if not all(is_current(locked, change) for change in changes):
-            ending = Interrupted(cause="conflict", wait_seconds=_CONFLICT_WAIT_SECONDS)
-            changes = ()
+        ending, changes = self._against(locked)
         if isinstance(ending, LeaseLost):
             ending = self._as_recorded(ending, locked)
         budget = self.claimed.kind.budget
         events = settle(head.state, ending, budget, Moment(now, self.spin))
         following = self._following(changes, locked, events)
         return (*changes, *following, change_of(self.claimed.ref, head, events))
+
+    def _against(self, locked: Locked) -> tuple[Ending, tuple[Change, ...]]:
+        """Return the ending and its changes as of the locked heads.
+
+        A lost race gives the job back; once a provider was asked, the attempt counts.
+        """
+        found = [standing(locked, change) for change in self.changes]
+        changes = tuple(change for change in found if change is not None)
+        if len(changes) == len(found):
+            return self.ending, tuple(change for change in changes if change.events)
+        if self.claimed.called_provider:
+            return Retry(code="conflict", error="the streams had moved on"), ()
+        return Interrupted(cause="conflict", wait_seconds=_CONFLICT_WAIT_SECONDS), ()
 
     def _as_recorded(self, lost: LeaseLost, locked: Locked) -> LeaseLost:
         """Count the attempt if its record says that the provider may have been asked.
