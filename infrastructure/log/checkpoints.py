@@ -7,7 +7,9 @@ transaction that moves its checkpoint:
         self._insert_tracking(cursor, tracking)   # IntegrityError: seen before
         cursor.execute(…)
 
-A checkpoint only rises, so an event can be neither lost nor counted twice.
+A checkpoint only rises, so an event can be neither lost nor counted twice.  Its name
+is `<projection>:<what it follows>`, both as they name themselves, so two projections
+of one log never share one.
 """
 
 from typing import Any, override
@@ -17,24 +19,31 @@ from eventsourcing.postgres import (
     PostgresProcessRecorder,
     PostgresTrackingRecorder,
 )
-from psycopg.sql import SQL
+from psycopg.sql import SQL, Literal
 
 from infrastructure.log.recorder import LogRecorder
 
 _MOVE = SQL("""
 INSERT INTO counterfoil.checkpoints AS c (name, position, updated_at)
-VALUES (%(application_name)s, %(notification_id)s, counterfoil.now())
+VALUES ({follower} || %(application_name)s, %(notification_id)s, counterfoil.now())
     ON CONFLICT (name) DO UPDATE
    SET position = excluded.position, updated_at = excluded.updated_at
  WHERE c.position < excluded.position
 RETURNING position
 """)
 
-_LOOK = SQL("SELECT max(position) FROM counterfoil.checkpoints WHERE name = %s")
+_LOOK = SQL("""
+SELECT max(position)
+  FROM counterfoil.checkpoints
+ WHERE name = {follower} || %s
+""")
+
+_SUFFIX = "_tracking"
+"""The library names a table of its own for each projection: `<projection>_tracking`."""
 
 
 class CheckpointRecorder(PostgresTrackingRecorder):
-    """Keeps positions in `counterfoil.checkpoints`, by the name of what they follow."""
+    """Keeps positions in `counterfoil.checkpoints`."""
 
     def __init__(
         self,
@@ -43,10 +52,11 @@ class CheckpointRecorder(PostgresTrackingRecorder):
         tracking_table_name: str = "notification_tracking",
         **kwargs: Any,  # noqa: ANN401 - the library's chain of constructors
     ) -> None:
-        """Take the library's datastore; the table is ours, whatever name is given."""
+        """Take the library's datastore, and the projection's name from its table's."""
         super().__init__(datastore, tracking_table_name=tracking_table_name, **kwargs)
-        self.insert_tracking_statement = _MOVE.format()
-        self.max_tracking_id_statement = _LOOK.format()
+        follower = Literal(tracking_table_name.removesuffix(_SUFFIX) + ":")
+        self.insert_tracking_statement = _MOVE.format(follower=follower)
+        self.max_tracking_id_statement = _LOOK.format(follower=follower)
 
     @override
     def create_table(self) -> None:
