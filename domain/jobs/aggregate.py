@@ -291,20 +291,3 @@ def fold(
 def holder(job: Job | None, token: int) -> bool:
     """Whether the claim that made `token` still holds the job (I4)."""
     return job is not None and job.stage is Stage.RUNNING and job.token == token
-
-
-__all__ = [
-    "LARGEST_ATTEMPT",
-    "Cancel",
-    "Cause",
-    "Claim",
-    "Enqueue",
-    "Job",
-    "JobCommand",
-    "RetryDead",
-    "Stage",
-    "decide",
-    "evolve",
-    "fold",
-    "holder",
-]

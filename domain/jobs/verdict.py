@@ -27,7 +27,10 @@ from domain.jobs.events import (
     Snoozed,
     Succeeded,
 )
-from domain.text import storable
+from domain.text import clean, cut, storable
+
+LONGEST_NAME = 127
+"""Longest code or cause that is kept, as long as a kind's name may be."""
 
 
 class Budget(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,17 +66,24 @@ class LeaseLost(msgspec.Struct, frozen=True, kw_only=True):
     call_began: bool = False
 
 
-type Ending = said.Outcome | Interrupted | LeaseLost
+class Unfit(msgspec.Struct, frozen=True, kw_only=True):
+    """The claimed job must not run: it is dead, and its attempt never began (I3)."""
+
+    code: str
+    error: str = ""
 
 
-def before_run(job: Job, budget: Budget, now: Instant) -> said.Fail | None:
+type Ending = said.Outcome | Interrupted | LeaseLost | Unfit
+
+
+def before_run(job: Job, budget: Budget, now: Instant) -> Unfit | None:
     """Return why a claimed job must not run, or None when it may."""
     if job.deadline is not None and job.deadline < now:
-        return said.Fail(
+        return Unfit(
             code="deadline_exceeded", error=f"due by {job.deadline:%Y-%m-%dT%H:%M:%SZ}"
         )
     if job.attempt > budget.of(job):
-        return said.Fail(code="budget_spent", error="no attempt was left to begin")
+        return Unfit(code="budget_spent", error="no attempt was left to begin")
     return None
 
 
@@ -90,7 +100,7 @@ def settle(
     token = job.token
     if isinstance(ending, said.Completed):
         return (Succeeded(attempt=job.attempt, token=token, result=ending.result),)
-    if job.cancel_requested and not isinstance(ending, said.Fail | said.Ambiguous):
+    if job.cancel_requested and not isinstance(ending, _DEADLY):
         return (Cancelled(attempt=job.attempt, code="operator"),)
     match ending:
         case said.Retry():
@@ -102,15 +112,18 @@ def settle(
                     attempt=_given_back(job),
                     token=token,
                     until=until,
-                    cause=ending.cause,
+                    cause=_name(ending.cause),
                 ),
             )
         case said.Park():
             return (_parked(job, token, ending, budget, moment),)
         case said.Fail() | said.Ambiguous():
             return (_dead(job, token, ending.code, ending.error),)
+        case Unfit():
+            dead = _dead(job, token, ending.code, ending.error)
+            return (msgspec.structs.replace(dead, attempt=_given_back(job)),)
         case said.Cancel():
-            return (Cancelled(attempt=job.attempt, code=ending.code),)
+            return (Cancelled(attempt=job.attempt, code=_name(ending.code)),)
         case Interrupted():
             until = moment.now + timedelta(seconds=ending.wait_seconds)
             return (
@@ -126,6 +139,9 @@ def settle(
         case _:
             assert_never(ending)
 
+
+_DEADLY = (said.Fail, said.Ambiguous, Unfit)
+"""Endings that leave nothing for a requested cancel to stop."""
 
 _OWN_CODES = frozenset(
     {
@@ -145,7 +161,7 @@ def _dead(job: Job, token: int, code: str, error: str) -> Discarded:
         attempt=job.attempt,
         token=token,
         code=code if own else "permanent",
-        error_code=job.error_code if own else code,
+        error_code=job.error_code if own else _name(code),
         error=storable(error),
     )
 
@@ -155,7 +171,8 @@ def _failed(
 ) -> JobEvent:
     wait = budget.backoff.delay(job.attempt, moment.spin)
     if ending.not_before_seconds is not None:
-        asked = min(max(ending.not_before_seconds, 0.0), budget.backoff.longest_seconds)
+        # In this order, or NaN would come through both of them.
+        asked = min(max(0.0, ending.not_before_seconds), budget.backoff.longest_seconds)
         wait = max(wait, timedelta(seconds=asked))
     retry_at = moment.now + wait
     spent = _spent(job, budget, retry_at)
@@ -164,13 +181,13 @@ def _failed(
             attempt=job.attempt,
             token=token,
             code=spent,
-            error_code=ending.code,
+            error_code=_name(ending.code),
             error=storable(ending.error),
         )
     return AttemptFailed(
         attempt=job.attempt,
         token=token,
-        code=ending.code,
+        code=_name(ending.code),
         error=storable(ending.error),
         retry_at=retry_at,
     )
@@ -193,7 +210,7 @@ def _parked(
         attempt=_given_back(job),
         token=token,
         until=moment.now + wait,
-        cause=ending.cause,
+        cause=_name(ending.cause),
         parkings=parkings,
     )
 
@@ -213,6 +230,11 @@ def _expired(
     return LeaseExpired(
         attempt=attempt, token=token, cause=ending.cause, retry_at=moment.now
     )
+
+
+def _name(told: str) -> str:
+    """Return a code or a cause as it may be stored, whatever the handler wrote."""
+    return cut(clean(told), LONGEST_NAME)
 
 
 def _given_back(job: Job) -> int:
