@@ -1,0 +1,238 @@
+"""A shop and one worker in memory: orders in, jobs run one by one, facts out."""
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+from uuid import UUID
+
+import msgspec
+
+from application.fulfillment.handler import FulfillmentArgs, FulfillOperation
+from application.job_kinds import JobKind
+from application.order_fanout import OrderFanout, OrderFanoutArgs
+from application.policies import FULFILLMENT, ORDER_FANOUT, jobs_after
+from application.unit import Refused, Written
+from domain.event import Actor, Instant
+from domain.jobs import aggregate as jobs
+from domain.jobs.aggregate import Job
+from domain.jobs.backoff import Backoff
+from domain.jobs.events import Owner
+from domain.jobs.outcome import Outcome
+from domain.jobs.verdict import Budget, Ending
+from domain.order import aggregate as orders
+from domain.order.aggregate import Order
+from domain.order.events import Line
+from domain.order.request import SettleRequest
+from domain.stream import Change, Ref, StreamKind
+from infrastructure.processor.settling import (
+    Claimed,
+    change_of,
+    follow_job,
+    settlement,
+)
+from tests.application.memory import Ids, MemoryContext, MemoryLog, MemoryPanel
+
+WORKER = Actor("worker", "host:1")
+OWNER = Owner(host="host", pid=1, boot=UUID(int=1))
+PREFIX = "counterfoil_"
+
+
+def access_line(**members: object) -> Line:
+    line = Line(
+        line=1,
+        type="access",
+        days=30,
+        ends_at=None,
+        grace_seconds=0,
+        traffic_bytes=None,
+        device_limit=None,
+        squad_ids=(),
+        reset_traffic=False,
+    )
+    return msgspec.structs.replace(line, **members)
+
+
+@dataclass
+class Shop:
+    """Everything between a settlement and the panel, without a database."""
+
+    log: MemoryLog = field(default_factory=MemoryLog)
+    panel: MemoryPanel = field(default_factory=MemoryPanel)
+    ids: Ids = field(default_factory=Ids)
+    orders: int = 0
+
+    def __post_init__(self) -> None:
+        self.fulfill = FulfillOperation(
+            streams=self.log, units=self.log, panel=self.panel, actor=WORKER
+        )
+        self.fan_out = OrderFanout(
+            streams=self.log, ids=self.ids, username_prefix=PREFIX
+        )
+        budget = Budget(max_attempts=12, backoff=Backoff(jitter=0.0))
+        self.fulfillment = JobKind(
+            name=FULFILLMENT,
+            args=FulfillmentArgs,
+            handler=self.fulfill,
+            budget=budget,
+            record=lambda args: args.operation_id,
+        )
+        self.order_fanout = JobKind(
+            name=ORDER_FANOUT,
+            args=OrderFanoutArgs,
+            handler=self.fan_out,
+            budget=budget,
+        )
+
+    def pay(
+        self,
+        *lines: Line,
+        customer: str = "c1",
+        kind: str = "purchase",
+        slot: int = 1,
+        effective_at: Instant | None = None,
+        tenant: str = "default",
+    ) -> Ref:
+        """Settle an order, as SQL does: its birth and its job's."""
+        self.orders += 1
+        request = SettleRequest(
+            tenant=tenant,
+            order_id=f"o{self.orders}",
+            customer_id=customer,
+            kind=kind,
+            currency="USD",
+            amount_minor=100,
+            discount_minor=0,
+            slot=slot,
+            effective_at=effective_at,
+            correlation_id=f"order:o{self.orders}",
+            lines=lines or (access_line(),),
+        )
+        ref = Ref(StreamKind.ORDER, self.ids())
+        events = orders.decide(Order(), orders.Settle(request))
+        state = Order()
+        for event in events:
+            state = orders.evolve(state, event)
+        born = Change(ref=ref, tenant_id=tenant, expected=0, events=events, state=state)
+        self.log.write(born, request.correlation_id)
+        for enqueue in jobs_after(ref.id, events, self.log.now):
+            self.enqueue(enqueue, tenant)
+        return ref
+
+    def enqueue(self, command: jobs.Enqueue, tenant: str = "default") -> Ref:
+        ref = Ref(StreamKind.JOB, self.ids())
+        events = jobs.decide(Job(), command)
+        state = jobs.fold(events)
+        self.log.write(
+            Change(ref=ref, tenant_id=tenant, expected=0, events=events, state=state)
+        )
+        return ref
+
+    def waiting(self, kind: str = FULFILLMENT) -> list[Ref]:
+        """Return the waiting jobs of a kind, the oldest first."""
+        return [
+            ref
+            for ref, head in self.log.heads.items()
+            if isinstance(head.state, Job)
+            and (head.state.kind, head.state.stage) == (kind, "waiting")
+        ]
+
+    def operations(self) -> list[Ref]:
+        """Return all operations, the oldest first."""
+        return [ref for ref in self.log.heads if ref.kind is StreamKind.OPERATION]
+
+    def job_of(self, operation: Ref) -> Ref:
+        key = f"{FULFILLMENT}:{operation.id}"
+        found = self.log.live_job_with_key("default", key)
+        found = found or self.log.dead_job_with_key("default", key)
+        return found or self._finished(key)
+
+    def _finished(self, key: str) -> Ref:
+        for ref, head in self.log.heads.items():
+            if isinstance(head.state, Job) and head.state.unique_key == key:
+                return ref
+        raise LookupError(key)
+
+    def claim(self, job: Ref) -> MemoryContext:
+        """Claim a waiting job, whether it is due or not."""
+        head = self.log.heads[job]
+        before = self.log.job(job)
+        events = jobs.decide(before, jobs.Claim(owner=OWNER, lease_seconds=60))
+        state = jobs.fold(events, before)
+        self.log.write(
+            Change(
+                ref=job,
+                tenant_id=head.tenant_id,
+                expected=before.version,
+                events=events,
+                state=state,
+            )
+        )
+        assert state.token is not None
+        return MemoryContext(
+            job_id=job.id,
+            token=state.token,
+            attempt=state.attempt,
+            tenant_id=head.tenant_id,
+            correlation_id=head.correlation_id,
+        )
+
+    def handle(self, context: MemoryContext) -> Outcome:
+        """Run the handler of a claimed job."""
+        job = self.log.job(Ref(StreamKind.JOB, context.job_id))
+        raw = msgspec.json.encode(self.log.job_args(context.job_id))
+        if job.kind == FULFILLMENT:
+            args = msgspec.json.decode(raw, type=FulfillmentArgs)
+            return self.fulfill(args, context)
+        return self.fan_out(msgspec.json.decode(raw, type=OrderFanoutArgs), context)
+
+    def settle(self, context: MemoryContext, ending: Ending) -> Written | Refused:
+        """End a claim, as the settler does."""
+        ref = Ref(StreamKind.JOB, context.job_id)
+        job = self.log.job(ref)
+        record = None
+        if job.kind == FULFILLMENT:
+            record = Ref(StreamKind.OPERATION, _operation(self.log, context.job_id))
+        kind = self.fulfillment if job.kind == FULFILLMENT else self.order_fanout
+        claimed = Claimed(ref, context.token, kind, record, context.correlation_id)
+        (result,) = self.log.commit([settlement(claimed, ending, WORKER)])
+        assert isinstance(result, Written | Refused)
+        return result
+
+    def run(self, job: Ref) -> Outcome:
+        """Claim, handle and settle a job; return what its handler said."""
+        context = self.claim(job)
+        outcome = self.handle(context)
+        assert isinstance(self.settle(context, outcome), Written)
+        return outcome
+
+    def fan_out_all(self) -> None:
+        """Decide every paid order, in the order of payment."""
+        for job in self.waiting(ORDER_FANOUT):
+            self.run(job)
+
+    def buy(self, *lines: Line, effective_at: Instant | None = None) -> Ref:
+        """Pay and fan out one order of the customer; return its operation."""
+        self.pay(*lines, effective_at=effective_at)
+        self.fan_out_all()
+        return self.operations()[-1]
+
+    def wait(self, **duration: float) -> None:
+        """Let time pass."""
+        self.log.now += timedelta(**duration)
+
+    def revive(self, operation: Ref) -> None:
+        """Retry a dead job and its record, as an operator does."""
+        job = self.job_of(operation)
+        before = self.log.job(job)
+        events = jobs.decide(before, jobs.RetryDead(run_at=self.log.now))
+        head = self.log.heads[job]
+        for change in (
+            change_of(job, head, events),
+            *follow_job(operation, self.log.heads[operation], events),
+        ):
+            self.log.write(change)
+
+
+def _operation(log: MemoryLog, job: UUID) -> UUID:
+    args = log.job_args(job)
+    assert args is not None
+    return UUID(str(args["operation_id"]))
