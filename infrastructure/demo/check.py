@@ -130,7 +130,9 @@ SELECT e.username, e.customer_id, count(o.stream_id), min(first.recorded_at),
        bool_and(o.state = 'fulfilled')
   FROM counterfoil.entitlements e
   JOIN counterfoil.orders o
-       ON o.tenant_id = e.tenant_id AND o.customer_id = e.customer_id AND o.slot = e.slot
+       ON o.tenant_id = e.tenant_id
+          AND o.customer_id = e.customer_id
+          AND o.slot = e.slot
   JOIN counterfoil.events first ON first.stream_id = o.stream_id AND first.version = 1
  GROUP BY e.username, e.customer_id
 """

@@ -130,7 +130,7 @@ class Processes:
             "COUNTERFOIL_SIMULATOR_TOKEN": self._token,
         }
         return subprocess.Popen(  # noqa: S603 - our own interpreter and command
-            [sys.executable, "-m", "api", *arguments],
+            [sys.executable, "-m", "infrastructure.demo.child", *arguments],
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,
