@@ -13,7 +13,7 @@ import random
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import Final, LiteralString, Self
+from typing import Final, Self
 
 import psycopg
 from psycopg.pq import TransactionStatus
@@ -41,7 +41,6 @@ BEGIN;
 SET LOCAL lock_timeout = '2s';
 SET LOCAL idle_in_transaction_session_timeout = '10s'
 """
-_BEGIN_IN_PIPELINE: Final[tuple[LiteralString, ...]] = tuple(_BEGIN.split(";"))
 
 _GONE: Final = ("08", "57P01", "57P02", "57P03", "53300")
 """SQLSTATEs of a connection that ended or was never had: lost, shut down, crashed,
@@ -119,6 +118,7 @@ def _told(error: psycopg.Error) -> str:
     return " ".join(str(error).split()) or type(error).__name__
 
 
+_IN_PIPELINE: Final = "open the pipeline inside the transaction, not around it"
 _SWALLOWED: Final = "an error inside the transaction was swallowed; it cannot commit"
 
 
@@ -127,14 +127,18 @@ def transaction(connection: Connection) -> Generator[None]:
     """Commit at the end, or roll back; locks are waited for 2 s at most.
 
     A transaction that does nothing for 10 s is ended by the server.  Inside,
-    `connection.transaction()` makes savepoints.
+    `connection.transaction()` makes savepoints, and pipelines begin and end: only
+    so does a commit tell whether it happened before anybody goes on.
 
     Raises:
+        RuntimeError: a pipeline is open around it.
         CommitUnknownError: the connection ended during COMMIT.
         DatabaseUnavailableError: it ended before; nothing was committed.
     """
+    if connection.info.pipeline_status:
+        raise RuntimeError(_IN_PIPELINE)
     with unavailable_in_our_words():
-        _begin(connection)
+        connection.execute(_BEGIN)
         try:
             yield
             _refuse_half(connection)
@@ -147,14 +151,6 @@ def transaction(connection: Connection) -> Generator[None]:
         if not is_gone(error):
             raise
         raise CommitUnknownError(_told(error)) from error
-
-
-def _begin(connection: Connection) -> None:
-    if connection.info.pipeline_status:
-        for statement in _BEGIN_IN_PIPELINE:
-            connection.execute(statement)
-    else:
-        connection.execute(_BEGIN)
 
 
 def _refuse_half(connection: Connection) -> None:

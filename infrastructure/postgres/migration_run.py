@@ -9,7 +9,10 @@ from infrastructure.errors import MigrationFailedError
 from infrastructure.postgres.database import Connection, is_gone
 from infrastructure.postgres.migration_files import Migration
 
+# The server looks after us once a second: a killed migrator's statement ends then,
+# and with it its locks, not after a minute.
 _GIVE_TIME: Final = """
+SET LOCAL client_connection_check_interval = '1s';
 SET LOCAL statement_timeout = '60s';
 SET LOCAL idle_in_transaction_session_timeout = '60s'
 """

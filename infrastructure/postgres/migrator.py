@@ -49,8 +49,14 @@ _ONE_MIGRATOR: Final = """
 SELECT pg_advisory_xact_lock(hashtextextended('counterfoil.schema_migrations', 0))
 """
 
+# Looked up in the catalog: to_regclass() may answer from what this session knew
+# before it waited for the lock (two migrators at once).
 _IS_MANAGED: Final = """
-SELECT to_regclass('counterfoil.schema_migrations') IS NOT NULL
+SELECT EXISTS (
+    SELECT FROM pg_catalog.pg_class c
+      JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+     WHERE n.nspname = 'counterfoil'
+       AND c.relname = 'schema_migrations')
 """
 
 _CREATE_BOOKKEEPING: Final = """

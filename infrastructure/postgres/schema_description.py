@@ -47,8 +47,8 @@ SELECT 'column ' || c.oid::regclass || '.' || quote_ident(a.attname),
                  CASE WHEN a.attcollation <> t.typcollation
                       THEN 'collate ' || a.attcollation::regcollation END,
                  CASE WHEN a.attnotnull THEN 'not null' END,
-                 CASE WHEN a.attidentity <> '' THEN 'identity ' || a.attidentity END,
-                 CASE WHEN a.attgenerated <> '' THEN 'generated ' || a.attgenerated END,
+                 'identity ' || nullif(a.attidentity::text, ''),
+                 'generated ' || nullif(a.attgenerated::text, ''),
                  'default ' || pg_get_expr(d.adbin, d.adrelid))
   FROM pg_class c
   JOIN pg_attribute a ON a.attrelid = c.oid

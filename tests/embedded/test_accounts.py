@@ -109,9 +109,11 @@ def test_binaries_below_roots_home_are_copied_to_where_they_run(closed: Path) ->
 
     assert binaries.folder.is_relative_to(place.REFUGES[0])
     assert usable_by(account, find_binaries(chosen)) == binaries
-    with embedded.serve(closed / "var", binaries=chosen) as server:
-        with psycopg.connect(server.uri):
-            pass
+    with (
+        embedded.serve(closed / "var", binaries=chosen) as server,
+        psycopg.connect(server.uri),
+    ):
+        pass
 
 
 @pytest.mark.crash
@@ -125,9 +127,11 @@ def test_a_strict_umask_locks_nobody_out(closed: Path) -> None:
         chosen = closed / package.name / "pginstall" / "bin"
         for tool in ("postgres", "initdb"):
             (chosen / tool).chmod(0o700)
-        with embedded.serve(closed / "var", binaries=chosen) as server:
-            with psycopg.connect(server.uri):
-                pass
+        with (
+            embedded.serve(closed / "var", binaries=chosen) as server,
+            psycopg.connect(server.uri),
+        ):
+            pass
     finally:
         os.umask(before)
 
@@ -139,9 +143,11 @@ def test_without_any_refuge_the_remedy_is_named(
     require_root()
     monkeypatch.setattr(place, "REFUGES", (closed / "refuge",))
 
-    with pytest.raises(ConfigurationError, match="may not enter") as refused:
-        with embedded.serve(closed / "var"):
-            pass
+    with (
+        pytest.raises(ConfigurationError, match="may not enter") as refused,
+        embedded.serve(closed / "var"),
+    ):
+        pass
 
     assert refused.value.setting == "COUNTERFOIL_DATA_DIR"
 
@@ -160,9 +166,9 @@ def test_another_user_has_a_server_of_its_own(data_dir: Path, closed: Path) -> N
         sys.executable,
         "-c",
         AS_ANOTHER_USER,
-        data_dir,
+        str(data_dir),
         str(OTHER),
-        binaries.folder,
+        str(binaries.folder),
     ]
 
     def run() -> subprocess.CompletedProcess[str]:
@@ -171,9 +177,8 @@ def test_another_user_has_a_server_of_its_own(data_dir: Path, closed: Path) -> N
         )
 
     first = run()
-    with embedded.serve(data_dir) as server:
-        with psycopg.connect(server.uri) as connection:
-            connection.execute("SELECT 1")
+    with embedded.serve(data_dir) as server, psycopg.connect(server.uri) as connection:
+        connection.execute("SELECT 1")
     third = run()
 
     assert (first.stdout, first.stderr) == (f"1 {OTHER}\n", "")
@@ -189,7 +194,7 @@ def test_a_database_of_somebody_else_is_refused_in_a_sentence(data_dir: Path) ->
         sys.executable,
         "-c",
         AS_ANOTHER_USER,
-        data_dir,
+        str(data_dir),
         str(OTHER),
         "/nonexistent",
     ]

@@ -175,9 +175,11 @@ def test_a_cluster_of_another_major_version_is_refused(data_dir: Path) -> None:
     version = server.home / "data" / "PG_VERSION"
     version.write_text("15\n")
 
-    with pytest.raises(ConfigurationError, match="made by PostgreSQL 15") as refused:
-        with embedded.serve(data_dir):
-            pass
+    with (
+        pytest.raises(ConfigurationError, match="made by PostgreSQL 15") as refused,
+        embedded.serve(data_dir),
+    ):
+        pass
 
     assert "COUNTERFOIL_PGBIN" in refused.value.remedy
 
@@ -186,9 +188,11 @@ def test_a_folder_that_is_no_database_is_left_alone(data_dir: Path) -> None:
     (data_dir / "postgres" / "data").mkdir(parents=True)
     (data_dir / "postgres" / "data" / "photo.jpg").touch()
 
-    with pytest.raises(ConfigurationError, match="is not a database"):
-        with embedded.serve(data_dir):
-            pass
+    with (
+        pytest.raises(ConfigurationError, match="is not a database"),
+        embedded.serve(data_dir),
+    ):
+        pass
 
     assert (data_dir / "postgres" / "data" / "photo.jpg").exists()
 
@@ -207,17 +211,21 @@ def test_half_a_cluster_is_never_taken_for_a_whole(data_dir: Path) -> None:
 def test_a_file_in_the_way_is_told(data_dir: Path) -> None:
     data_dir.touch()
 
-    with pytest.raises(ConfigurationError, match="cannot be used") as refused:
-        with embedded.serve(data_dir):
-            pass
+    with (
+        pytest.raises(ConfigurationError, match="cannot be used") as refused,
+        embedded.serve(data_dir),
+    ):
+        pass
 
     assert refused.value.setting == "COUNTERFOIL_DATA_DIR"
 
 
 def test_what_the_server_says_is_told_when_it_does_not_start(data_dir: Path) -> None:
-    with pytest.raises(DatabaseUnavailableError, match="max_connections"):
-        with embedded.serve(data_dir, options={"max_connections": "many"}):
-            pass
+    with (
+        pytest.raises(DatabaseUnavailableError, match="max_connections"),
+        embedded.serve(data_dir, options={"max_connections": "many"}),
+    ):
+        pass
 
     with embedded.serve(data_dir) as server:
         assert ask(server.uri, "SELECT 1") == 1
@@ -225,9 +233,11 @@ def test_what_the_server_says_is_told_when_it_does_not_start(data_dir: Path) -> 
 
 @pytest.mark.parametrize("chosen", ["/nonexistent", "/usr/bin"])
 def test_binaries_that_are_not_there_are_told(data_dir: Path, chosen: str) -> None:
-    with pytest.raises(ConfigurationError, match="COUNTERFOIL_PGBIN"):
-        with embedded.serve(data_dir, binaries=Path(chosen)):
-            pass
+    with (
+        pytest.raises(ConfigurationError, match="COUNTERFOIL_PGBIN"),
+        embedded.serve(data_dir, binaries=Path(chosen)),
+    ):
+        pass
 
 
 def test_an_ephemeral_server_is_loud_quick_and_gone_afterwards(data_dir: Path) -> None:

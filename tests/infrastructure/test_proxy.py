@@ -39,7 +39,7 @@ def write(request: pytest.FixtureRequest, proxy: Proxy) -> Write:
         with (
             connect(proxy.conninfo) as connection,
             connection.pipeline(),
-            transaction(connection),
+            connection.transaction(),
         ):
             connection.execute("INSERT INTO book VALUES (%s)", (line,))
 

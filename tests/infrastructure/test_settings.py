@@ -1,0 +1,137 @@
+"""Settings are read once, from the environment, and say what is wrong with them."""
+
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from infrastructure.errors import ConfigurationError
+from infrastructure.settings import Settings
+
+URL = "postgresql://shop:hunter2@db.example/orders"
+
+
+def test_nothing_needs_to_be_set() -> None:
+    settings = Settings.from_env({})
+
+    assert settings == Settings()
+    assert settings.database_url is None
+    assert settings.data_dir == Path("var")
+    assert settings.panel_username_prefix == "counterfoil_"
+    assert settings.job_max_concurrent is None
+    queues = (settings.queue_critical, settings.queue_default, settings.queue_bulk)
+    assert queues == (16, 8, 4)
+    assert settings.shutdown_grace_seconds == 25
+
+
+def test_everything_can_be_set() -> None:
+    settings = Settings.from_env(
+        {
+            "COUNTERFOIL_DATABASE_URL": URL,
+            "COUNTERFOIL_DATA_DIR": "/srv/counterfoil",
+            "COUNTERFOIL_PGBIN": "/usr/lib/postgresql/15/bin",
+            "COUNTERFOIL_REMNAWAVE_URL": " https://panel.example:8443/ ",
+            "COUNTERFOIL_REMNAWAVE_TOKEN": "token-1",
+            "COUNTERFOIL_PANEL_USERNAME_PREFIX": "shop-1_",
+            "COUNTERFOIL_JOB_MAX_CONCURRENT": "5",
+            "COUNTERFOIL_QUEUE_CRITICAL": "1",
+            "COUNTERFOIL_QUEUE_DEFAULT": "2",
+            "COUNTERFOIL_QUEUE_BULK": "3",
+            "COUNTERFOIL_SHUTDOWN_GRACE_SECONDS": "40",
+            "PATH": "/bin",
+        }
+    )
+
+    assert settings == Settings(
+        database_url=URL,
+        data_dir=Path("/srv/counterfoil"),
+        pgbin=Path("/usr/lib/postgresql/15/bin"),
+        remnawave_url="https://panel.example:8443",
+        remnawave_token="token-1",  # noqa: S106 - a test's
+        panel_username_prefix="shop-1_",
+        job_max_concurrent=5,
+        queue_critical=1,
+        queue_default=2,
+        queue_bulk=3,
+        shutdown_grace_seconds=40,
+    )
+
+
+def test_empty_means_unset() -> None:
+    names = ("DATABASE_URL", "DATA_DIR", "REMNAWAVE_URL", "QUEUE_BULK")
+
+    settings = Settings.from_env({f"COUNTERFOIL_{name}": " " for name in names})
+
+    assert settings == Settings()
+
+
+def test_no_secret_is_shown() -> None:
+    """I12."""
+    settings = Settings.from_env(
+        {
+            "COUNTERFOIL_DATABASE_URL": URL,
+            "COUNTERFOIL_REMNAWAVE_TOKEN": "token-1",
+            "COUNTERFOIL_DATA_DIR": "/srv",
+        }
+    )
+
+    for shown in (repr(settings), str(settings), f"{settings}"):
+        assert "hunter2" not in shown
+        assert "token-1" not in shown
+        assert "/srv" in shown
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("DATABASE_URL", "hunter2 is not an address"),
+        ("DATABASE_URL", "postgresql://shop:hunter2@[/orders"),
+        ("DATABASE_URL", "host=db hunter2"),
+        ("REMNAWAVE_URL", "panel.example"),
+        ("REMNAWAVE_URL", "ftp://panel.example"),
+        ("REMNAWAVE_URL", "https://"),
+        ("REMNAWAVE_URL", "https://admin:hunter2@panel.example"),
+        ("REMNAWAVE_URL", "https://panel.example:port"),
+        ("REMNAWAVE_URL", "https://panel.example/?key=hunter2"),
+        ("REMNAWAVE_TOKEN", "hunter2\nX-Admin: yes"),
+        ("PANEL_USERNAME_PREFIX", "shop.example/"),
+        ("PANEL_USERNAME_PREFIX", "ш"),
+        ("PANEL_USERNAME_PREFIX", "a" * 21),
+        ("JOB_MAX_CONCURRENT", "0"),
+        ("JOB_MAX_CONCURRENT", "-1"),
+        ("JOB_MAX_CONCURRENT", "1.5"),
+        ("JOB_MAX_CONCURRENT", "many"),
+        ("JOB_MAX_CONCURRENT", "9" * 5000),
+        ("JOB_MAX_CONCURRENT", "٣"),
+        ("QUEUE_CRITICAL", "10001"),
+        ("QUEUE_DEFAULT", "0x10"),
+        ("QUEUE_BULK", "1_000"),
+        ("SHUTDOWN_GRACE_SECONDS", "9"),
+        ("DATA_DIR", "~no-such-user-here/var"),
+    ],
+)
+def test_a_wrong_value_is_named_with_its_remedy_and_without_its_secret(
+    name: str, value: str
+) -> None:
+    with pytest.raises(ConfigurationError) as refused:
+        Settings.from_env({f"COUNTERFOIL_{name}": value})
+
+    assert refused.value.setting == f"COUNTERFOIL_{name}"
+    assert refused.value.remedy
+    assert "hunter2" not in str(refused.value)
+    assert len(str(refused.value)) < 300
+
+
+@given(
+    name=st.sampled_from(
+        ["DATABASE_URL", "DATA_DIR", "REMNAWAVE_URL", "QUEUE_BULK", "PGBIN"]
+    ),
+    value=st.text(),
+)
+def test_no_value_does_anything_but_be_taken_or_refused(name: str, value: str) -> None:
+    environ = {f"COUNTERFOIL_{name}": value}
+
+    with suppress(ConfigurationError):
+        assert isinstance(Settings.from_env(environ), Settings)
