@@ -1,0 +1,54 @@
+"""Options and arguments, typed; and those that several commands share.
+
+rich-click leaves a type parameter of click's open, which a strict checker takes for
+untyped code at every use.  So its decorators are called here alone.
+"""
+
+from collections.abc import Callable
+from inspect import cleandoc
+from pathlib import Path
+from typing import Any, Final
+
+import rich_click as click
+
+type Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+FILE: Final = click.Path(exists=True, dir_okay=False, path_type=Path)
+"""A file that is there."""
+
+
+def option(*names: str, **settings: Any) -> Decorator:  # noqa: ANN401 - click's own settings
+    """Return click's decorator for one option."""
+    return click.option(*names, **settings)  # pyright: ignore[reportUnknownMemberType]
+
+
+def argument(name: str, **settings: Any) -> Decorator:  # noqa: ANN401 - click's own settings
+    """Return click's decorator for one argument."""
+    return click.argument(name, **settings)  # pyright: ignore[reportUnknownMemberType]
+
+
+def command(function: Callable[..., Any]) -> click.Command:
+    r"""Return the command that `function` is, its docstring the help.
+
+    In the docstring (a raw one) a line of \b keeps the paragraph below as it is.
+    """
+    return click.command(help=_help(function))(function)
+
+
+def group(function: Callable[..., Any]) -> click.Group:
+    """Return the group of commands that `function` is; see `command`."""
+    settings = {"help_option_names": ["-h", "--help"]}
+    return click.group(help=_help(function), context_settings=settings)(function)
+
+
+def _help(function: Callable[..., Any]) -> str:
+    return cleandoc(function.__doc__ or "").replace("\\b\n", "\b\n \n")
+
+
+as_json: Final = option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Write JSON instead: one document, or one a line.",
+)
+"""The machine's form of the same answer."""

@@ -1,0 +1,148 @@
+"""`up`, `worker` and `migrate`: processes that run, and what they run on."""
+
+import rich_click as click
+
+from api.cli.options import as_json, command, option
+from api.cli.output import aside, document, say
+from api.installation import Installation, Place, SchemaState, Services
+
+
+@command
+@option(
+    "--ephemeral",
+    is_flag=True,
+    help="Use a private database that is NOT durable and is removed at the end.",
+)
+@as_json
+@click.pass_obj
+def up(installation: Installation, *, ephemeral: bool, as_json: bool) -> None:
+    r"""Run everything here: database, migrations, one worker.
+
+    Without COUNTERFOIL_DATABASE_URL a PostgreSQL of Counterfoil's own is started, its
+    data below COUNTERFOIL_DATA_DIR (./var); other commands on this machine share it.
+    The process works until Ctrl-C or SIGTERM, which lets running jobs finish; a second
+    one ends it at once.  Events of the worker go to standard error, a JSON line each.
+
+    \b
+    Examples:
+      counterfoil up
+      counterfoil up --ephemeral
+      COUNTERFOIL_DATABASE_URL=postgresql://shop@db/shop counterfoil up
+      COUNTERFOIL_REMNAWAVE_URL=https://panel.example.org \
+        COUNTERFOIL_REMNAWAVE_TOKEN=... counterfoil up
+    """
+
+    def announce(services: Services) -> None:
+        _announce(services, as_json=as_json)
+
+    installation.work(announce, up_to_date=True, ephemeral=ephemeral)
+
+
+@command
+@as_json
+@click.pass_obj
+def worker(installation: Installation, *, as_json: bool) -> None:
+    r"""Run one more worker on a database that is migrated already.
+
+    Start as many as you like, on as many machines as you like.  A worker refuses a
+    database whose schema is older or newer than its own version.  How much it runs at
+    once is set by COUNTERFOIL_QUEUE_CRITICAL (16), COUNTERFOIL_QUEUE_DEFAULT (8),
+    COUNTERFOIL_QUEUE_BULK (4) and COUNTERFOIL_JOB_MAX_CONCURRENT (their sum).
+
+    \b
+    Examples:
+      counterfoil worker
+      COUNTERFOIL_QUEUE_CRITICAL=32 counterfoil worker
+    """
+
+    def announce(services: Services) -> None:
+        _announce(services, as_json=as_json)
+
+    installation.work(announce)
+
+
+@command
+@option("--check", is_flag=True, help="Change nothing; exit with 1 if any is pending.")
+@as_json
+@click.pass_obj
+@click.pass_context
+def migrate(
+    context: click.Context,
+    installation: Installation,
+    *,
+    check: bool,
+    as_json: bool,
+) -> None:
+    r"""Bring the database to this version's schema.
+
+    Safe to repeat and to run twice at once.  A schema that was made by hand is taken
+    over when it is exactly ours; otherwise the difference is told and nothing is done.
+
+    \b
+    Examples:
+      counterfoil migrate
+      counterfoil migrate --check && counterfoil worker
+    """
+    state = installation.migrate(only_check=check)
+    if as_json:
+        document(
+            {
+                "newest": state.newest,
+                "applied": state.applied,
+                "done": state.done,
+                "pending": state.pending,
+                "adopted": state.adopted,
+            }
+        )
+    else:
+        say(_where(state.place), *_told(state))
+    context.exit(1 if state.pending else 0)
+
+
+def _told(state: SchemaState) -> list[str]:
+    if state.pending:
+        names = ", ".join(state.pending)
+        return [f"pending: {names}; run `counterfoil migrate`"]
+    if state.adopted:
+        return [f"adopted a schema made by hand; it is managed now, at {state.newest}"]
+    return [
+        *(f"applied {name}" for name in state.done),
+        f"up to date at {state.newest}",
+    ]
+
+
+def _announce(services: Services, *, as_json: bool) -> None:
+    place = services.place
+    if as_json:
+        document(
+            {
+                "database": "given" if place.home is None else "embedded",
+                "home": None if place.home is None else str(place.home),
+                "url": None if place.home is None else place.uri,
+                "ephemeral": place.is_ephemeral,
+                "migrated": services.migrated,
+                "missing": services.missing,
+                "notices": place.notices,
+            }
+        )
+        return
+    say(_where(place), *(f"applied {name}" for name in services.migrated))
+    for notice in place.notices:
+        aside(notice, "bold yellow" if place.is_ephemeral else "")
+    if place.is_ephemeral:
+        say(f"other commands reach it with COUNTERFOIL_DATABASE_URL={place.uri!r}")
+    if services.missing:
+        names = " and ".join(services.missing)
+        aside(f"no panel: fulfilment jobs wait until {names} is set", "yellow")
+    say("working; Ctrl-C stops")
+
+
+def _where(place: Place) -> str:
+    if place.home is None:
+        return "database: the one of COUNTERFOIL_DATABASE_URL"
+    kind = (
+        "embedded PostgreSQL, NOT durable,"
+        if place.is_ephemeral
+        else "embedded PostgreSQL"
+    )
+    return f"database: {kind} in {place.home}"

@@ -1,0 +1,143 @@
+"""`simulate`: stand-ins for what Counterfoil talks to."""
+
+from pathlib import Path
+from typing import Final
+
+import rich_click as click
+
+from api.cli.options import as_json, command, group, option
+from api.cli.output import document, say
+from api.installation import Installation
+
+_EVERY_PORT: Final = 65_535
+
+
+@group
+def simulate() -> None:
+    r"""Stand in for a provider, to try Counterfoil without one.
+
+    \b
+    Examples:
+      counterfoil simulate panel --token secret
+    """
+
+
+@command
+@option(
+    "--port",
+    type=click.IntRange(0, _EVERY_PORT),
+    default=3000,
+    show_default=True,
+    help="Where it listens on 127.0.0.1; 0 takes a free one.",
+)
+@option(
+    "--port-file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write the port there once it listens.",
+)
+@option(
+    "--book",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=Path("panel.sqlite"),
+    show_default=True,
+    help="SQLite file that keeps the users and every request.",
+)
+@option(
+    "--token",
+    envvar="COUNTERFOIL_SIMULATOR_TOKEN",
+    required=True,
+    help="The token that it takes; also COUNTERFOIL_SIMULATOR_TOKEN.",
+)
+@option(
+    "--fault-rate",
+    type=click.FloatRange(0, 1),
+    default=0.0,
+    show_default=True,
+    help="Share of the requests that go wrong, such as 0.03.",
+)
+@option(
+    "--fault",
+    "faults",
+    multiple=True,
+    metavar="NAME",
+    help="A way to go wrong; may be repeated. None: all of them in turn.",
+)
+@option(
+    "--seed", type=int, default=0, show_default=True, help="Same seed, same faults."
+)
+@option(
+    "--latency-ms",
+    type=click.FloatRange(0),
+    default=0.0,
+    show_default=True,
+    help="Added to every answer.",
+)
+@as_json
+@click.pass_obj
+def panel(  # noqa: PLR0913 - the options of the command, one to one
+    installation: Installation,
+    *,
+    port: int,
+    port_file: Path | None,
+    book: Path,
+    token: str,
+    fault_rate: float,
+    faults: tuple[str, ...],
+    seed: int,
+    latency_ms: float,
+    as_json: bool,
+) -> None:
+    r"""Imitate a Remnawave panel until Ctrl-C.
+
+    It keeps a book of every request and its effect, which a demo or a test compares
+    with Counterfoil's log.  State survives a kill: start it again on the same book.
+    Faults can be changed while it runs, over HTTP: GET and POST /_simulator/faults.
+
+    \b
+    Examples:
+      counterfoil simulate panel --token secret
+      counterfoil simulate panel --token secret --fault-rate 0.03
+      counterfoil simulate panel --token secret --fault-rate 1 --fault reset_after
+    """
+    _require_known(faults, installation.fault_names)
+
+    def ready(bound: int) -> None:
+        if port_file is not None:
+            # Renamed into place, so that no reader sees half a number.
+            draft = port_file.with_name(port_file.name + ".new")
+            draft.write_text(f"{bound}\n", "utf-8")
+            draft.replace(port_file)
+        _announce(bound, book, as_json=as_json)
+
+    installation.simulate_panel(
+        port=port,
+        book=book,
+        token=token,
+        fault_rate=fault_rate,
+        faults=faults,
+        seed=seed,
+        latency_ms=latency_ms,
+        ready=ready,
+    )
+
+
+simulate.add_command(panel)
+
+
+def _require_known(faults: tuple[str, ...], known: tuple[str, ...]) -> None:
+    for fault in faults:
+        if fault not in known:
+            msg = f"{fault!r} is no fault; there are: {', '.join(known)}"
+            raise click.BadParameter(msg, param_hint="--fault")
+
+
+def _announce(port: int, book: Path, *, as_json: bool) -> None:
+    url = f"http://127.0.0.1:{port}"
+    if as_json:
+        document({"url": url, "port": port, "book": str(book)})
+        return
+    say(
+        f"simulated panel at {url}, its book in {book}",
+        f"use it with COUNTERFOIL_REMNAWAVE_URL={url} and the token as "
+        "COUNTERFOIL_REMNAWAVE_TOKEN; Ctrl-C stops",
+    )

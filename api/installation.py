@@ -1,0 +1,132 @@
+"""What the edge needs of an installation; wired by infrastructure.bootstrap."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Protocol
+
+from application.front_door import SettleOne
+
+
+class Place(Protocol):
+    """Where the database is."""
+
+    @property
+    def uri(self) -> str:
+        """Address of the database; shown only when it holds no password."""
+        ...
+
+    @property
+    def home(self) -> Path | None:
+        """Folder of the embedded server; None when a server was given."""
+        ...
+
+    @property
+    def is_ephemeral(self) -> bool:
+        """Whether everything is gone when the process ends."""
+        ...
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What a person must be told about it."""
+        ...
+
+
+class Services(Protocol):
+    """An opened installation."""
+
+    @property
+    def place(self) -> Place:
+        """Where its database is."""
+        ...
+
+    @property
+    def migrated(self) -> tuple[str, ...]:
+        """Migrations that were applied while it was opened."""
+        ...
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Settings without which fulfilment jobs are not claimed."""
+        ...
+
+    @property
+    def settle_order(self) -> SettleOne:
+        """Settles one order in a transaction of its own."""
+        ...
+
+
+class SchemaState(Protocol):
+    """Where the database's schema stands."""
+
+    @property
+    def place(self) -> Place:
+        """Where the database is."""
+        ...
+
+    @property
+    def newest(self) -> str:
+        """The last migration of this version."""
+        ...
+
+    @property
+    def applied(self) -> tuple[str, ...]:
+        """Migrations that the database had before."""
+        ...
+
+    @property
+    def pending(self) -> tuple[str, ...]:
+        """Migrations that it lacks."""
+        ...
+
+    @property
+    def done(self) -> tuple[str, ...]:
+        """Migrations that were applied now."""
+        ...
+
+    @property
+    def adopted(self) -> bool:
+        """Whether a hand-made schema was taken over."""
+        ...
+
+
+class Installation(Protocol):
+    """The doors that the command line opens; each may raise a CounterfoilError."""
+
+    @property
+    def fault_names(self) -> tuple[str, ...]:
+        """The faults of a simulated panel."""
+        ...
+
+    def open(self) -> AbstractContextManager[Services]:
+        """Give the services over a database whose schema is this version's."""
+        ...
+
+    def work(
+        self,
+        announce: Callable[[Services], None],
+        *,
+        up_to_date: bool = False,
+        ephemeral: bool = False,
+    ) -> None:
+        """Run a worker until a signal stops it; ends the process."""
+        ...
+
+    def migrate(self, *, only_check: bool) -> SchemaState:
+        """Return where the schema stands, after migrating unless `only_check`."""
+        ...
+
+    def simulate_panel(  # noqa: PLR0913 - the options of the command, one to one
+        self,
+        *,
+        port: int,
+        book: Path,
+        token: str,
+        fault_rate: float,
+        faults: tuple[str, ...],
+        seed: int,
+        latency_ms: float,
+        ready: Callable[[int], None],
+    ) -> None:
+        """Run a simulated panel until a signal stops it."""
+        ...

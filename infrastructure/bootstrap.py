@@ -1,0 +1,162 @@
+"""The composition root: what the command line can do, wired from the environment."""
+
+import os
+import sqlite3
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Final
+
+from infrastructure.errors import InfrastructureError
+from infrastructure.installation import (
+    Place,
+    Services,
+    open_installation,
+    open_place,
+    refusals_in_our_words,
+)
+from infrastructure.kinds import runnable_kinds
+from infrastructure.lifetime import leave, work_until_stopped
+from infrastructure.postgres import migrator
+from infrastructure.processor.worker import Worker, WorkerOptions
+from infrastructure.settings import Settings
+from infrastructure.simulators.panel.faults import FAULT_NAMES
+from infrastructure.simulators.panel.main import serve
+from infrastructure.simulators.panel.store import BookInUseError
+from infrastructure.telemetry import listen, show
+
+__all__ = ["Composition", "Place", "Services", "open_installation"]
+
+WORKER_POOL: Final = 12
+"""Handlers wait for the panel far longer than they hold a connection."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SchemaState:
+    """Where the database's schema stands, and where the database is."""
+
+    place: Place
+    newest: str
+    applied: tuple[str, ...]
+    pending: tuple[str, ...]
+    done: tuple[str, ...]
+    adopted: bool
+
+
+class Composition:
+    """Everything behind the command line; settings are read when first needed."""
+
+    fault_names: tuple[str, ...] = FAULT_NAMES
+    """The faults of a simulated panel."""
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        """Take the environment that the settings come from."""
+        self._environ = environ
+
+    @cached_property
+    def settings(self) -> Settings:
+        """The settings of this process.
+
+        Raises:
+            ConfigurationError: a variable has a value that cannot be meant.
+        """
+        return Settings.from_env(self._environ)
+
+    @contextmanager
+    def open(self) -> Generator[Services]:
+        """See `open_installation`."""
+        with open_installation(self.settings) as services:
+            yield services
+
+    def work(
+        self,
+        announce: Callable[[Services], None],
+        *,
+        up_to_date: bool = False,
+        ephemeral: bool = False,
+    ) -> None:
+        """Run a worker until a signal stops it, then end the process with code 0.
+
+        Raises:
+            CounterfoilError: it could not be started; see `open_installation`.
+        """
+        with (
+            listen(show),
+            open_installation(
+                self.settings,
+                ephemeral=ephemeral,
+                up_to_date=up_to_date,
+                pool_size=WORKER_POOL,
+            ) as services,
+        ):
+            announce(services)
+            kinds = runnable_kinds(services.parts)
+            work_until_stopped(Worker(services.database, kinds, self._worker_options()))
+        leave(os.EX_OK)
+
+    def _worker_options(self) -> WorkerOptions:
+        settings = self.settings
+        return WorkerOptions(
+            queues={
+                "critical": settings.queue_critical,
+                "default": settings.queue_default,
+                "bulk": settings.queue_bulk,
+            },
+            max_concurrent=settings.job_max_concurrent,
+            grace_seconds=settings.shutdown_grace_seconds,
+        )
+
+    def migrate(self, *, only_check: bool) -> SchemaState:
+        """Return where the schema stands, after migrating unless `only_check`.
+
+        Raises:
+            CounterfoilError: see `infrastructure.postgres.migrator.migrate`.
+        """
+        with refusals_in_our_words(), open_place(self.settings) as place:
+            work = migrator.check if only_check else migrator.migrate
+            report = work(place.uri)
+        return SchemaState(
+            place=place,
+            newest=report.newest,
+            applied=report.applied,
+            pending=report.pending,
+            done=report.done,
+            adopted=report.adopted,
+        )
+
+    def simulate_panel(  # noqa: PLR0913 - the options of the command, one to one
+        self,
+        *,
+        port: int,
+        book: Path,
+        token: str,
+        fault_rate: float,
+        faults: tuple[str, ...],
+        seed: int,
+        latency_ms: float,
+        ready: Callable[[int], None],
+    ) -> None:
+        """Run a simulated panel until a signal stops it.
+
+        Raises:
+            InfrastructureError: the port is taken, or the book cannot be written.
+        """
+        try:
+            serve(
+                port=port,
+                book=book,
+                token=token,
+                fault_rate=fault_rate,
+                fault_names=faults,
+                seed=seed,
+                latency_ms=latency_ms,
+                ready=ready,
+            )
+        except OSError as error:
+            msg = f"port {port}: {error.strerror}; choose another one"
+            raise InfrastructureError(msg) from error
+        except (BookInUseError, sqlite3.Error) as error:
+            msg = f"book {book}: {error}; choose another file"
+            raise InfrastructureError(msg) from error

@@ -1,0 +1,180 @@
+"""One installation, opened: its database found, its schema checked, all wired.
+
+settings ─► embedded server or the given one ─► schema ─► pool ─► services
+"""
+
+import os
+import socket
+from collections.abc import Generator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import psycopg
+
+from application.front_door import Settled, SettleOne
+from domain.event import Actor, JsonObject
+from infrastructure import embedded
+from infrastructure.client import Client
+from infrastructure.errors import InfrastructureError
+from infrastructure.ids import new_id
+from infrastructure.kinds import Parts
+from infrastructure.log.horizon import require_positions_ahead
+from infrastructure.postgres import migrator
+from infrastructure.postgres.batch_store import BatchStore
+from infrastructure.postgres.database import Database, transaction
+from infrastructure.postgres.streams import PostgresStreams
+from infrastructure.providers.panel.http_panel import HttpPanel
+from infrastructure.providers.panel.wire import PanelWire
+from infrastructure.settings import Settings
+
+COMMAND_POOL: Final = 2
+_REPEATS: Final = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where the database is, as a person may be told: without any password."""
+
+    uri: str
+    home: Path | None
+    """Folder of the embedded server's data; None when the server was given."""
+    is_ephemeral: bool = False
+    notices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Services:
+    """One installation, wired over one pool of connections."""
+
+    place: Place
+    migrated: tuple[str, ...]
+    """Migrations that were applied on the way in."""
+    missing: tuple[str, ...]
+    """Settings without which some kinds of job are not claimed here."""
+    database: Database
+    parts: Parts
+    settle_order: SettleOne
+
+
+@contextmanager
+def open_installation(
+    settings: Settings,
+    *,
+    ephemeral: bool = False,
+    up_to_date: bool = False,
+    pool_size: int = COMMAND_POOL,
+) -> Generator[Services]:
+    """Give the services of an installation; `up_to_date` migrates it first.
+
+    Raises:
+        ConfigurationError: a setting is wrong.
+        DatabaseUnavailableError: the database cannot be reached.
+        MigrationError: the schema is not this version's.
+        InfrastructureError: the database refused what this role asked for.
+    """
+    with ExitStack() as stack:
+        stack.enter_context(refusals_in_our_words())
+        place = stack.enter_context(open_place(settings, ephemeral=ephemeral))
+        migrated: tuple[str, ...] = ()
+        if up_to_date or ephemeral:
+            migrated = migrator.migrate(place.uri).done
+        else:
+            migrator.require_current(place.uri)
+        database = stack.enter_context(Database(place.uri, pool_size=pool_size))
+        with database.connection() as connection:
+            require_positions_ahead(connection)
+        panel = _panel(settings)
+        if panel is not None:
+            stack.callback(panel.close)
+        yield _wired(settings, place, database, panel, migrated)
+
+
+@contextmanager
+def open_place(settings: Settings, *, ephemeral: bool = False) -> Generator[Place]:
+    """Give a database: the one that the settings name, or the embedded one."""
+    if settings.database_url is not None and not ephemeral:
+        yield Place(uri=settings.database_url, home=None)
+        return
+    with embedded.serve(
+        settings.data_dir, ephemeral=ephemeral, binaries=settings.pgbin
+    ) as server:
+        yield Place(
+            uri=server.uri,
+            home=server.home,
+            is_ephemeral=ephemeral,
+            notices=server.notices,
+        )
+
+
+@contextmanager
+def refusals_in_our_words() -> Generator[None]:
+    """Turn what PostgreSQL refuses this role into our error, in one sentence.
+
+    Raises:
+        InfrastructureError: see there; other errors pass unchanged.
+    """
+    try:
+        yield
+    except psycopg.Error as error:
+        told = error.diag.message_primary or type(error).__name__
+        msg = f"the database refused: {told}; look at the rights of this role"
+        raise InfrastructureError(msg) from error
+
+
+def _panel(settings: Settings) -> HttpPanel | None:
+    if settings.remnawave_url is None or settings.remnawave_token is None:
+        return None
+    return HttpPanel(PanelWire(settings.remnawave_url, settings.remnawave_token))
+
+
+def _wired(
+    settings: Settings,
+    place: Place,
+    database: Database,
+    panel: HttpPanel | None,
+    migrated: tuple[str, ...],
+) -> Services:
+    needed = {
+        "COUNTERFOIL_REMNAWAVE_URL": settings.remnawave_url,
+        "COUNTERFOIL_REMNAWAVE_TOKEN": settings.remnawave_token,
+    }
+    parts = Parts(
+        streams=PostgresStreams(database),
+        units=BatchStore(database),
+        ids=new_id,
+        panel=panel,
+        username_prefix=settings.panel_username_prefix,
+        actor=Actor(type="worker", id=f"{socket.gethostname()[:255]}:{os.getpid()}"),
+    )
+    return Services(
+        place=place,
+        migrated=migrated,
+        missing=tuple(name for name, value in needed.items() if value is None),
+        database=database,
+        parts=parts,
+        settle_order=settle_over(database),
+    )
+
+
+def settle_over(database: Database) -> SettleOne:
+    """Return what settles one order in a transaction of its own."""
+
+    def settle(request: JsonObject) -> Settled:
+        for _ in range(_REPEATS):
+            try:
+                return _settle(database, request)
+            except (
+                psycopg.errors.SerializationFailure,
+                psycopg.errors.DeadlockDetected,
+            ):
+                continue
+        return _settle(database, request)
+
+    return settle
+
+
+def _settle(database: Database, request: JsonObject) -> Settled:
+    with database.connection() as connection, transaction(connection):
+        return Client(connection).settle_order(request)

@@ -1,0 +1,99 @@
+"""The product's own table of job kinds, each handler with what it needs.
+
+order_fanout   decides what a paid order owes
+fulfillment    carries one operation to the panel
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from application.fulfillment.handler import FulfillmentArgs, FulfillOperation
+from application.job_kinds import JobKind, Kinds, by_name
+from application.order_fanout import OrderFanout, OrderFanoutArgs
+from application.policies import CRITICAL, FULFILLMENT, ORDER_FANOUT
+from application.ports import Access, CallGuard, Misconfigured, Panel, Streams
+from application.unit import Ids, UnitOfWork
+from domain.event import Actor
+from domain.jobs.backoff import Backoff
+from domain.jobs.verdict import Budget
+
+MOST_ATTEMPTS: Final = 12
+"""Of paid work: an hour and a half of failures before a person is asked."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """What the handlers are made of."""
+
+    streams: Streams
+    units: UnitOfWork
+    ids: Ids
+    panel: Panel | None
+    """None: no panel is set, so its jobs wait until one is."""
+    username_prefix: str
+    actor: Actor
+    """Whom the log names for what handlers record."""
+
+
+def product_kinds(parts: Parts) -> Kinds:
+    """Return every kind of the product, whether it can be run here or not."""
+    return by_name(_order_fanout(parts), _fulfillment(parts))
+
+
+def runnable_kinds(parts: Parts) -> Kinds:
+    """Return the kinds that a worker may claim: without a panel, none that asks it."""
+    return {
+        name: kind
+        for name, kind in product_kinds(parts).items()
+        if parts.panel is not None or not kind.asks_provider
+    }
+
+
+def _order_fanout(parts: Parts) -> JobKind[OrderFanoutArgs]:
+    return JobKind(
+        name=ORDER_FANOUT,
+        args=OrderFanoutArgs,
+        handler=OrderFanout(
+            streams=parts.streams,
+            ids=parts.ids,
+            username_prefix=parts.username_prefix,
+        ),
+        queue=CRITICAL,
+        budget=Budget(max_attempts=MOST_ATTEMPTS),
+        unique_key=lambda args: f"{ORDER_FANOUT}:{args.order_stream_id}",
+    )
+
+
+def _fulfillment(parts: Parts) -> JobKind[FulfillmentArgs]:
+    return JobKind(
+        name=FULFILLMENT,
+        args=FulfillmentArgs,
+        handler=FulfillOperation(
+            streams=parts.streams,
+            units=parts.units,
+            panel=parts.panel or AbsentPanel(),
+            actor=parts.actor,
+        ),
+        queue=CRITICAL,
+        budget=Budget(
+            max_attempts=MOST_ATTEMPTS,
+            backoff=Backoff(base_seconds=5.0, cap_exponent=8, jitter=0.1),
+        ),
+        lease_seconds=60,
+        call_seconds=10,
+        deadline_seconds=60,
+        asks_provider=True,
+        unique_key=lambda args: f"{FULFILLMENT}:{args.operation_id}",
+        record=lambda args: args.operation_id,
+    )
+
+
+class AbsentPanel:
+    """The panel of an installation that has none: everything waits for a person."""
+
+    def create(
+        self, access: Access, request_id: str, guard: CallGuard
+    ) -> Misconfigured:
+        """See `Panel.create`."""
+        del access, request_id, guard
+        return Misconfigured("panel_configuration", "no panel is set")

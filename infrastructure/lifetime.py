@@ -1,0 +1,69 @@
+"""A worker process from its start to its end: signals, and threads that die.
+
+SIGTERM, SIGINT        polite stop, exit code 0
+a second one           ends the process at once, as the signal does by itself
+a thread that raised   exit code 70: better no worker than half of one
+"""
+
+import os
+import signal
+import sys
+import threading
+import traceback
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Final
+
+from infrastructure.processor.worker import Worker
+from infrastructure.telemetry import emit
+
+DEAD_THREAD: Final = 70
+"""EX_SOFTWARE of sysexits.h."""
+
+_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
+
+
+def work_until_stopped(worker: Worker) -> None:
+    """Run `worker` until a signal asks it to stop; return when it has stopped."""
+    threading.excepthook = _end_the_process
+    with _stop_signal() as stop:
+        worker.start()
+        stop.wait()
+        worker.stop()
+
+
+def leave(code: int) -> None:
+    """End the process now: a handler inside a provider call cannot hold it up."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
+@contextmanager
+def _stop_signal() -> Generator[threading.Event]:
+    stop = threading.Event()
+
+    def ask_to_stop(_number: int, _frame: FrameType | None) -> None:
+        for number in _SIGNALS:
+            signal.signal(number, signal.SIG_DFL)
+        stop.set()
+
+    for number in _SIGNALS:
+        signal.signal(number, ask_to_stop)
+    yield stop
+
+
+def _end_the_process(died: threading.ExceptHookArgs) -> None:
+    if died.exc_type is SystemExit:
+        return
+    frames = traceback.extract_tb(died.exc_traceback)
+    # The kind and place alone: a message may hold what a provider said (I12).
+    emit(
+        "thread died",
+        thread=died.thread.name if died.thread is not None else "unknown",
+        error=died.exc_type.__name__,
+        place=f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else "",
+    )
+    leave(DEAD_THREAD)
