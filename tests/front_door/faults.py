@@ -1,0 +1,152 @@
+"""Everything that a request can have wrong, one fault at a time."""
+
+from tests.front_door.asked import GONE, MOST_MINOR, Fault
+
+type Values = tuple[object, ...]
+
+BAD_TEXTS: Values = (
+    None,
+    5,
+    True,
+    [],
+    {},
+    "",
+    "a b",
+    "a\n",
+    "\u200b",
+    "\u00a0x",
+    "x\u00ad",
+)
+BAD_NAMES: Values = ("Mail", "1a", "_a", "ümail", "a" * 128, "mail\n")
+BAD_NUMBERS: Values = (None, True, "1", 1.0, 0.5, -1.5, [], {}, 2**200, -(2**63))
+BAD_INSTANTS: Values = (
+    5,
+    True,
+    [],
+    "",
+    "2030-01-01",
+    "2030-01-01T00:00:00",
+    "2030-01-01 00:00:00Z",
+    "2030-01-01T00:00:00z",
+    "2030-02-29T00:00:00Z",
+    "2100-02-29T00:00:00Z",
+    "2030-13-01T00:00:00Z",
+    "2030-04-31T00:00:00Z",
+    "2030-01-00T00:00:00Z",
+    "2030-01-01T24:00:00Z",
+    "2030-01-01T00:60:00Z",
+    "2030-01-01T00:00:60Z",
+    "2030-01-01T00:00:00.1234567Z",
+    "2030-01-01T00:00:00+15:00",
+    "2030-01-01T00:00:00+0300",
+    "1999-12-31T23:59:59Z",
+    "9999-01-01T00:00:00.000001Z",
+    "0000-01-01T00:00:00Z",
+    "99999-01-01T00:00:00Z",
+    "٢٠٣٠-01-01T00:00:00Z",
+    "2030-01-01T00:00:00Z\n",
+    "infinity",
+    "now",
+)
+
+
+def bad(path: str, *values: object) -> list[Fault]:
+    return [Fault(path, value) for value in values]
+
+
+def texts(path: str, longest: int) -> list[Fault]:
+    return bad(path, *BAD_TEXTS, "x" * (longest + 1))
+
+
+def numbers(path: str, low: int, high: int) -> list[Fault]:
+    return bad(path, *BAD_NUMBERS, low - 1, high + 1)
+
+
+def nullable(faults: list[Fault]) -> list[Fault]:
+    return [fault for fault in faults if fault.value is not None]
+
+
+def instants(path: str) -> list[Fault]:
+    return bad(path, *BAD_INSTANTS)
+
+
+def missing(*paths: str) -> list[Fault]:
+    return [Fault(path, GONE, "missing_member") for path in paths]
+
+
+def not_yet(path: str, *values: object) -> list[Fault]:
+    return [Fault(path, value, "not_supported_yet") for value in values]
+
+
+SQUAD = "0f8fad5b-d9cb-469f-a165-70867728950e"
+GOODS = {"line": 2, "type": "goods", "provider": "p", "product": {"kind": "stars"}}
+LINE = {"line": 2, "type": "access", "days": 1}
+
+SETTLEMENT_FAULTS: tuple[Fault, ...] = (
+    *missing("orderId", "customerId", "kind", "currency", "amountMinor", "lines"),
+    *missing("lines[0].line", "lines[0].type", "lines[0].days"),
+    *texts("orderId", 128),
+    *texts("customerId", 128),
+    *texts("tenant", 64),
+    *texts("correlationId", 128),
+    *texts("kind", 32),
+    Fault("kind", "gift"),
+    *not_yet("kind", "addon", "downgrade"),
+    *texts("currency", 128),
+    *bad("currency", "usd", "US", "USDX", "US1", "ÜSD"),
+    *numbers("amountMinor", 0, MOST_MINOR),
+    *numbers("discountMinor", 0, MOST_MINOR),
+    *numbers("slot", 1, 32767),
+    *instants("effectiveAt"),
+    *not_yet("effectiveAt", "2999-01-01T00:00:00Z", "2999-01-01T00:00:00.5+05:30"),
+    *bad("lines", None, {}, [], "x", [LINE] * 101),
+    *bad("lines[0]", None, [], "access", 1),
+    *texts("lines[0].type", 32),
+    Fault("lines[0].type", "service"),
+    *not_yet("lines[0].type", "goods"),
+    *numbers("lines[0].line", 1, 32767),
+    *nullable(numbers("lines[0].days", 1, 36_500)),
+    *numbers("lines[0].graceSeconds", 0, 31_536_000),
+    *nullable(numbers("lines[0].trafficBytes", 0, 2**53 - 1)),
+    *nullable(numbers("lines[0].deviceLimit", 1, 2**31 - 1)),
+    *bad("lines[0].resetTraffic", None, 0, 1, "true", []),
+    *bad("lines[0].squadIds", None, {}, "x", [SQUAD] * 101),
+    *bad("lines[0].squadIds[0]", None, 1, "", "x", [SQUAD]),
+    Fault("lines[0].squadIds[0]", SQUAD.replace("-", "")),
+    Fault("lines[0].squadIds[0]", "{" + SQUAD + "}"),
+    Fault("lines[0].squadIds[0]", SQUAD.replace("-4", "-9")),
+    Fault("lines[0].squadIds[0]", SQUAD.replace("-a", "-7")),
+    Fault("lines[0].squadIds[0]", "00000000-0000-0000-0000-000000000000"),
+    Fault("lines[0].endsAt", "2030-01-01T00:00:00Z"),
+    Fault("gift", 1, "unknown_member"),
+    Fault("order_id", "x", "unknown_member"),
+    Fault("lines[0].gift", 1, "unknown_member"),
+    Fault("lines[0].ends_at", None, "unknown_member"),
+)
+
+# A second line: its own path is told.
+SECOND_LINES: tuple[tuple[Fault, str], ...] = (
+    (Fault("lines[1]", LINE), "lines[1].type"),
+    (Fault("lines[1]", GOODS, "not_supported_yet"), "lines[1].type"),
+    (Fault("lines[1]", None), "lines[1]"),
+    (Fault("lines[1]", {}, "missing_member"), "lines[1].type"),
+)
+
+NOT_AN_OBJECT: tuple[object, ...] = (None, [], "x", 1, True)
+
+JOB_FAULTS: tuple[Fault, ...] = (
+    *missing("kind"),
+    *bad("kind", *BAD_TEXTS, *BAD_NAMES),
+    *bad("queue", *BAD_TEXTS, *BAD_NAMES),
+    *bad("args", None, [], "x", 1, {"x": "y" * 262_144}),
+    *texts("tenant", 64),
+    *numbers("priority", 1, 4),
+    *instants("runAt"),
+    *instants("deadline"),
+    *nullable(texts("uniqueKey", 255)),
+    *nullable(texts("serialKey", 255)),
+    *nullable(texts("correlationId", 128)),
+    *nullable(numbers("maxAttempts", 1, 1000)),
+    *bad("notify", None, 0, 1, "true", []),
+    Fault("unique_key", "x", "unknown_member"),
+)
