@@ -90,6 +90,18 @@ def folded(job: Job | None, events: Iterable[Any]) -> Job | None:
     return state
 
 
+def born(log: Log, stream_id: UUID) -> StoredEvent:
+    """Return the first event of a stream that has no head."""
+    event = StreamEvent(
+        originator_id=stream_id,
+        originator_version=1,
+        tenant_id="default",
+        event=BIRTH,
+        meta=META,
+    )
+    return log.mapper.to_stored_event(cast("Any", event))
+
+
 def test_its_repository_folds_our_streams(log: Log, store: BatchStore) -> None:
     (job,) = job_refs(1)
     written(store.commit([births([job])]))
@@ -191,24 +203,13 @@ def test_writing_through_the_same_recorder_wakes_its_subscriptions(
     monkeypatch.setattr(
         "infrastructure.log.subscription._POLL_SECONDS", 100 * DEADLINE_SECONDS
     )
-    (stream,) = job_refs(1)
-    event: StoredEvent = log.mapper.to_stored_event(
-        cast(
-            "Any",
-            StreamEvent(
-                originator_id=stream.id,
-                originator_version=1,
-                tenant_id="default",
-                event=BIRTH,
-                meta=META,
-            ),
-        )
-    )
+    first, second = (born(log, ref.id) for ref in job_refs(2))
 
     with log.recorder.subscribe(gt=0) as subscription:
-        log.recorder.insert_events([event])
-
-        assert next(subscription).originator_id == stream.id
+        log.recorder.insert_events([first])
+        assert next(subscription).originator_id == first.originator_id
+        log.recorder.insert_events([second])
+        assert next(subscription).originator_id == second.originator_id
 
 
 def test_its_runner_keeps_a_view_in_step_with_our_log(
