@@ -4,7 +4,7 @@ Everything here runs inside the caller's transaction and lets the driver's error
 pass; `infrastructure.postgres.batch_store` decides what they mean.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final, LiteralString
 from uuid import UUID
@@ -17,6 +17,7 @@ from domain.jobs.aggregate import Job, Stage
 from domain.jobs.events import Retried
 from domain.outbox import outbox_data
 from domain.stream import Change, StreamKind
+from infrastructure.errors import InfrastructureError
 from infrastructure.ids import new_id
 from infrastructure.postgres.codec import encode
 from infrastructure.postgres.database import Connection
@@ -69,6 +70,27 @@ SELECT stream_id, max(position) FROM appended GROUP BY stream_id
 """
 
 
+class HeadMissedError(InfrastructureError):
+    """A head that should be changed is not there: it ended, or never was."""
+
+    code = "conflict"
+
+
+class UnencodableError(InfrastructureError):
+    """Something that should be stored cannot be written as JSON."""
+
+    code = "unstorable_result"
+
+
+@dataclass(frozen=True, slots=True)
+class HeadStatement:
+    """One write of heads, and how many rows it must meet; None: any number."""
+
+    statement: LiteralString
+    parameters: dict[str, object]
+    rows: int | None
+
+
 @dataclass(slots=True)
 class Batch:
     """Columns of events and messages, and rows of heads, of the groups in a batch."""
@@ -84,9 +106,7 @@ class Batch:
     message_streams: list[UUID] = field(default_factory=list[UUID])
     message_versions: list[int] = field(default_factory=list[int])
     messages: list[str] = field(default_factory=list[str])
-    statements: list[tuple[LiteralString, dict[str, object]]] = field(
-        default_factory=list[tuple[LiteralString, dict[str, object]]]
-    )
+    statements: list[HeadStatement] = field(default_factory=list[HeadStatement])
 
     def append(self, change: Change, meta_text: str) -> None:
         """Add the events of one change and the messages that tell about them."""
@@ -117,27 +137,44 @@ def write(
 
     Raises:
         psycopg.Error: PostgreSQL refused something; the transaction is lost.
-        UnicodeEncodeError: a text holds a lone surrogate.
+        UnencodableError: something is no JSON, or a text holds a lone surrogate.
+        HeadMissedError: a stream's head is not where the change expects it.
     """
-    batch = Batch()
     stamped = [
         (change, msgspec.structs.replace(group.meta, commit_id=commit_id))
         for group, changes in decided
         for change in changes
     ]
-    for change, meta in stamped:
-        batch.append(change, encode(meta))
-    for kind in TABLES:
-        _heads(batch, kind, [each for each in stamped if each[0].ref.kind is kind])
+    try:
+        batch = _batch(stamped)
+    except _NO_JSON as error:
+        raise UnencodableError(type(error).__name__) from error
     exhumed = [each for each in stamped if _is_retry(each[0])]
     with connection.pipeline():
-        for statement, parameters in batch.statements:
-            connection.execute(statement, parameters)
+        cursors = [
+            (connection.execute(each.statement, each.parameters), each.rows)
+            for each in batch.statements
+        ]
         appended = connection.execute(_APPEND, _columns(batch))
+    if any(rows not in {None, cursor.rowcount} for cursor, rows in cursors):
+        raise HeadMissedError
     positions = {uuid(row[0]): number(row[1]) for row in appended.fetchall()}
     for change, meta in exhumed:
         _bring_back(connection, change, meta)
     return positions
+
+
+_NO_JSON = (UnicodeEncodeError, TypeError, OverflowError, RecursionError)
+"""What the encoder raises: a lone surrogate, a foreign type, too large, too deep."""
+
+
+def _batch(stamped: "Sequence[Stamped]") -> Batch:
+    batch = Batch()
+    for change, meta in stamped:
+        batch.append(change, encode(meta))
+    for kind in TABLES:
+        _heads(batch, kind, [each for each in stamped if each[0].ref.kind is kind])
+    return batch
 
 
 def _columns(batch: Batch) -> dict[str, object]:
@@ -158,14 +195,16 @@ def _heads(batch: Batch, kind: StreamKind, stamped: Sequence[Stamped]) -> None:
     if kind is StreamKind.JOB:
         later = _job_heads(batch, later)
     if born:
-        batch.statements.append((table.insert, _rows(table, born)))
+        batch.statements.append(_statement(table, table.insert, born))
     if later:
-        batch.statements.append((table.update, _rows(table, later)))
+        batch.statements.append(_statement(table, table.update, later))
 
 
-def _rows(table: HeadTable, stamped: Iterable[Stamped]) -> dict[str, object]:
+def _statement(
+    table: HeadTable, statement: LiteralString, stamped: Sequence[Stamped]
+) -> HeadStatement:
     rows: list[Columns] = [table.columns(change, meta) for change, meta in stamped]
-    return {"rows": rows_as_json(rows)}
+    return HeadStatement(statement, {"rows": rows_as_json(rows)}, len(rows))
 
 
 def _job_heads(batch: Batch, stamped: Sequence[Stamped]) -> list[Stamped]:
@@ -176,11 +215,13 @@ def _job_heads(batch: Batch, stamped: Sequence[Stamped]) -> list[Stamped]:
     done = [change.ref.id for change, _ in left if _stage(change) is Stage.SUCCEEDED]
     dead = [each for each in left if _stage(each[0]) in _DEAD]
     if freed:
-        batch.statements.append((job_heads.FREE_KEYS, {"ids": freed}))
+        free = HeadStatement(job_heads.FREE_KEYS, {"ids": freed}, None)
+        batch.statements.append(free)
     if done:
-        batch.statements.append((job_heads.DELETE, {"ids": done}))
+        delete = HeadStatement(job_heads.DELETE, {"ids": done}, len(done))
+        batch.statements.append(delete)
     if dead:
-        batch.statements.append((job_heads.BURY, _rows(JOBS, dead)))
+        batch.statements.append(_statement(JOBS, job_heads.BURY, dead))
     return staying
 
 
@@ -200,7 +241,7 @@ def _bring_back(connection: Connection, change: Change, meta: Meta) -> None:
     """Move a dead job into `jobs`; its two triggers admit no other way (I6)."""
     row = connection.execute(job_heads.EXHUME, {"id": change.ref.id}).fetchone()
     if row is None:
-        return  # the head was locked by this transaction, so it cannot be gone
+        raise HeadMissedError  # somebody else has revived it
     columns = JOBS.columns(change, meta)
     columns["args"] = msgspec.Raw(str(row[0]).encode())
     columns["correlation_id"] = row[1]

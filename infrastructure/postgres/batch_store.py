@@ -22,7 +22,13 @@ from domain.event import Instant
 from domain.stream import Change, Ref, StreamKind
 from infrastructure.errors import DatabaseUnavailableError
 from infrastructure.ids import new_id
-from infrastructure.postgres.appending import TABLES, Decided, write
+from infrastructure.postgres.appending import (
+    TABLES,
+    Decided,
+    HeadMissedError,
+    UnencodableError,
+    write,
+)
 from infrastructure.postgres.database import Connection, is_gone, transaction
 from infrastructure.postgres.heads.jobs import READ_DEAD
 from infrastructure.postgres.heads.jobs import head_of as job_head
@@ -76,7 +82,7 @@ class BatchStore:
             return []
         try:
             return self._repeated(groups)
-        except UnicodeEncodeError as error:
+        except (UnencodableError, HeadMissedError) as error:
             return self._halved(groups, error)
         except psycopg.Error as error:
             if _is_machine(error):
@@ -99,7 +105,7 @@ class BatchStore:
                 with self._connections.connection() as connection:
                     return unit.run(connection)
             except DatabaseUnavailableError:
-                unit.is_in_doubt = unit.is_in_doubt or unit.has_sent
+                unit.is_in_doubt |= unit.has_sent
                 if time.monotonic() >= give_up_at:
                     raise
                 pause = min(pause * 2, _LONGEST_PAUSE_SECONDS)
@@ -142,9 +148,8 @@ class _Unit:
                 for group, answer in zip(self._groups, self._last, strict=True)
                 if not isinstance(answer, Refused) and answer
             ]
-            self.is_in_doubt = bool(decided)
+            self.has_sent = bool(decided)
             positions = write(connection, decided, self._commit_id) if decided else {}
-        self.is_in_doubt = False
         return self._results(positions)
 
     def _committed(self, connection: Connection) -> dict[UUID, int]:
@@ -209,6 +214,8 @@ def _is_machine(error: psycopg.Error) -> bool:
 
 
 def _verdict_on(error: Exception) -> Refused | Unstorable:
+    if isinstance(error, HeadMissedError):
+        return Refused("conflict")
     if isinstance(error, psycopg.Error):
         if error.sqlstate == "23505":
             return Refused("conflict")

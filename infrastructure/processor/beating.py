@@ -46,8 +46,7 @@ class Heartbeat:
         )
         self._ticked_at = leases.now()
         self._beat_at = leases.now()
-        self.confirmed = threading.Event()
-        """Set while the last heartbeat was answered."""
+        self._was_frozen = False
 
     def start(self) -> None:
         """Begin beating."""
@@ -68,9 +67,10 @@ class Heartbeat:
                     register(connection, self._owner, list(self._kinds))
                     self._beat(connection)
                     self._until_stopped(connection)
-                    deregister(connection, self._owner)
+                    if self._stop.is_set():
+                        deregister(connection, self._owner)
             except DatabaseUnavailableError as error:
-                self.confirmed.clear()
+                self._leases.are_kept.clear()
                 emit("heartbeat lost the database", error=str(error))
             except psycopg.Error as error:
                 # A lost race: the next beat comes over a new connection at once.
@@ -83,13 +83,19 @@ class Heartbeat:
                 self._database.conninfo, application_name="counterfoil heartbeat"
             )
         except DatabaseUnavailableError as error:
-            self.confirmed.clear()
+            self._leases.are_kept.clear()
             emit("heartbeat lost the database", error=str(error))
             self._tick(_TICK_SECONDS)
             return None
 
     def _until_stopped(self, connection: Connection) -> None:
         while not self._tick(_TICK_SECONDS):
+            if self._was_frozen:
+                # A connection from before a freeze is not used after it
+                # (mechanisms 23); the next one asks at once who still is ours.
+                self._was_frozen = False
+                self._leases.are_kept.clear()
+                return
             if self._leases.now() - self._beat_at >= HEARTBEAT_SECONDS:
                 self._beat(connection)
 
@@ -99,7 +105,7 @@ class Heartbeat:
         for lost in self._leases.confirm(beat(connection, self._owner, held), since):
             emit("lease lost", job=str(lost.job.id), token=lost.job.token)
         self._beat_at = since
-        self.confirmed.set()
+        self._leases.are_kept.set()
 
     def _tick(self, seconds: float) -> bool:
         """Whether it is time to stop, after a pause and a look at the deadlines."""
@@ -107,7 +113,7 @@ class Heartbeat:
         now = self._leases.now()
         if now - self._ticked_at > seconds + _FROZEN_SECONDS:
             emit("process was frozen", seconds=round(now - self._ticked_at, 1))
-            self._beat_at = 0.0  # ask at once who still is ours
+            self._was_frozen = True
         self._ticked_at = now
         for held in self._leases.all():
             if held.begun_at is not None and now > held.run_ends_at():

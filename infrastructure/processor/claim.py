@@ -6,19 +6,16 @@ batch; a property test holds it to that.  `low` bounds each scan by the smallest
 not walked over again and again (mechanisms 16, 17, 21).
 """
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
-from uuid import UUID
 
 import msgspec
 
-from domain.event import Instant
 from domain.jobs.aggregate import LARGEST_ATTEMPT
 from domain.jobs.events import Owner
-from infrastructure.errors import CommitUnknownError, DatabaseUnavailableError
+from infrastructure.errors import CommitUnknownError
 from infrastructure.ids import new_id
 from infrastructure.postgres.database import (
     Connection,
@@ -26,12 +23,9 @@ from infrastructure.postgres.database import (
     unavailable_in_our_words,
 )
 from infrastructure.postgres.heads.table import (
-    instant,
-    maybe_instant,
-    number,
     text,
-    uuid,
 )
+from infrastructure.processor.claimed import ClaimedJob, ClaimInDoubtError, job_of
 from infrastructure.processor.identity import actor_of
 
 HEAD_STARTS: Final = tuple(timedelta(seconds=s) for s in (600, 300, 100, 0))
@@ -82,6 +76,7 @@ WITH candidates AS (
       FROM picked p
       JOIN counterfoil.jobs j ON j.stream_id = p.stream_id
      WHERE p.serial_key IS NOT NULL
+     ORDER BY p.tenant_id, p.serial_key
     ON CONFLICT DO NOTHING
     RETURNING job_id
 ), won AS (
@@ -107,7 +102,7 @@ WITH candidates AS (
      WHERE j.stream_id = won.stream_id
     RETURNING j.stream_id, j.tenant_id, j.kind, j.token, j.attempt, j.max_attempts,
               j.args::text AS args, j.run_at, j.deadline, j.correlation_id, j.priority,
-              j.queue
+              j.queue, j.unique_key
 ), logged AS (
     INSERT INTO counterfoil.events
            (tenant_id, stream_id, version, type, schema, data, meta)
@@ -122,7 +117,7 @@ WITH candidates AS (
      ORDER BY run_at
 )
 SELECT stream_id, tenant_id, kind, token, attempt, max_attempts, args, run_at,
-       deadline, correlation_id, priority, counterfoil.now(), queue
+       deadline, correlation_id, priority, counterfoil.now(), queue, unique_key
   FROM claimed
  ORDER BY run_at
 """
@@ -144,39 +139,20 @@ SELECT q.queue
                     LIMIT 1) due)
 """
 
-# The locks wait for the backend whose answer was lost (mechanisms 10).
-_ADOPT: Final = """
-SELECT stream_id, tenant_id, kind, token, attempt, max_attempts, args::text, run_at,
-       deadline, correlation_id, priority, counterfoil.now(), queue, claim_id
-  FROM counterfoil.jobs
- WHERE stream_id = ANY(%(ids)s)
-   FOR UPDATE
-"""
-
-
-class ClaimedJob(msgspec.Struct, frozen=True, kw_only=True):
-    """One claim: what a handler and the settler need to know of the job."""
-
-    id: UUID
-    tenant_id: str
-    kind: str
-    token: int
-    attempt: int
-    max_attempts: int | None
-    args: str
-    """JSON text, decoded by the kind's own struct."""
-    run_at: Instant
-    deadline: Instant | None
-    correlation_id: str
-    priority: int
-    claimed_at: Instant
-    queue: str
-
 
 @dataclass(slots=True)
 class _LowWater:
     lows: list[datetime]
-    full_at: float
+    full_at: float | None = None
+    """When everything was last scanned; None: the next scan has to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """What one claim found; a full scan has looked at every due row."""
+
+    jobs: list[ClaimedJob]
+    is_full: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,26 +180,28 @@ class Claimer:
         }
         self._water: dict[Lane, _LowWater] = {}
 
-    def claim(
-        self, connection: Connection, lane: Lane, n: int, at: float
-    ) -> list[ClaimedJob]:
+    def scan(self, connection: Connection, lane: Lane, n: int, at: float) -> Scan:
         """Return up to `n` jobs, claimed and committed; `at` is monotonic seconds.
+
+        When a bounded scan finds less than `n`, the next one is a full one.
 
         Raises:
             ClaimInDoubtError: the answer of COMMIT was lost; `adopt` over a new
                 connection tells what was claimed.
             DatabaseUnavailableError: nothing was claimed.
         """
-        water = self._water.setdefault(lane, _LowWater([_EPOCH] * 4, 0.0))
-        is_full = at - water.full_at >= _FULL_SCAN_EVERY.total_seconds()
+        water = self._water.setdefault(lane, _LowWater([_EPOCH] * 4))
+        is_full = (
+            water.full_at is None
+            or at - water.full_at >= _FULL_SCAN_EVERY.total_seconds()
+        )
         jobs = self._once(connection, lane, n, [_EPOCH] * 4 if is_full else water.lows)
-        if not is_full and len(jobs) < n:
-            is_full = True
-            jobs += self._once(connection, lane, n - len(jobs), [_EPOCH] * 4)
         if is_full:
             water.full_at = at
             water.lows = _lows(jobs)
-        return jobs
+        elif len(jobs) < n:
+            water.full_at = None
+        return Scan(jobs, is_full)
 
     def _once(
         self, connection: Connection, lane: Lane, n: int, lows: list[datetime]
@@ -240,7 +218,7 @@ class Claimer:
         try:
             with transaction(connection):
                 rows = connection.execute(_CLAIM, parameters, prepare=True).fetchall()
-                jobs = [_job(row) for row in rows]
+                jobs = [job_of(row) for row in rows]
         except CommitUnknownError as error:
             raise ClaimInDoubtError(jobs, claim_id) from error
         return jobs
@@ -260,27 +238,6 @@ def due_queues(
     return {text(row[0]) for row in rows}
 
 
-class ClaimInDoubtError(DatabaseUnavailableError):
-    """The connection ended while the claim of `jobs` was being committed."""
-
-    code = "claim_in_doubt"
-
-    def __init__(self, jobs: Sequence[ClaimedJob], claim_id: UUID) -> None:
-        """Keep what the claim had answered before its end was lost."""
-        self.jobs = tuple(jobs)
-        self.claim_id = claim_id
-        self.at = time.monotonic()
-        super().__init__("the answer of COMMIT was lost")
-
-
-def adopt(connection: Connection, doubt: ClaimInDoubtError) -> list[ClaimedJob]:
-    """Return the jobs that the claim whose answer was lost did commit."""
-    ids = [job.id for job in doubt.jobs]
-    with transaction(connection):
-        rows = connection.execute(_ADOPT, {"ids": ids}).fetchall()
-    return [_job(row) for row in rows if row[13] == doubt.claim_id]
-
-
 def _lows(jobs: Sequence[ClaimedJob]) -> list[datetime]:
     """Return each priority's bound: the earliest row that a full scan met."""
     lows = [_EPOCH] * len(HEAD_STARTS)
@@ -290,21 +247,3 @@ def _lows(jobs: Sequence[ClaimedJob]) -> list[datetime]:
             job.run_at if bound == _EPOCH else min(bound, job.run_at)
         )
     return lows
-
-
-def _job(row: tuple[object, ...]) -> ClaimedJob:
-    return ClaimedJob(
-        id=uuid(row[0]),
-        tenant_id=text(row[1]),
-        kind=text(row[2]),
-        token=number(row[3]),
-        attempt=number(row[4]),
-        max_attempts=None if row[5] is None else number(row[5]),
-        args=text(row[6]),
-        run_at=instant(row[7]),
-        deadline=maybe_instant(row[8]),
-        correlation_id=text(row[9]),
-        priority=number(row[10]),
-        claimed_at=instant(row[11]),
-        queue=text(row[12]),
-    )

@@ -12,14 +12,8 @@ from application.job_kinds import Kinds
 from domain.jobs.events import Owner
 from infrastructure.errors import DatabaseUnavailableError
 from infrastructure.postgres.database import Connection, Database
-from infrastructure.processor.claim import (
-    ClaimedJob,
-    Claimer,
-    ClaimInDoubtError,
-    Lane,
-    adopt,
-    due_queues,
-)
+from infrastructure.processor.claim import Claimer, Lane, due_queues
+from infrastructure.processor.claimed import ClaimedJob, ClaimInDoubtError, adopt
 from infrastructure.processor.leases import Leases
 from infrastructure.processor.slots import Slots
 from infrastructure.telemetry import emit
@@ -47,7 +41,7 @@ class ClaimLoop:
         leases: Leases,
         slots: Slots,
     ) -> None:
-        """Claim jobs of `kinds` as `owner`."""
+        """Claim jobs of `kinds` as `owner`, while leases are being confirmed."""
         self._database = database
         self._kinds = kinds
         self._leases = leases
@@ -78,7 +72,7 @@ class ClaimLoop:
                 with connection:
                     self._claim_until_stopped(connection)
             except ClaimInDoubtError as doubt:
-                self._resolve(doubt)
+                self._adopt(doubt)
             except DatabaseUnavailableError as error:
                 emit("claim lost the database", error=str(error))
             except psycopg.Error as error:
@@ -88,6 +82,9 @@ class ClaimLoop:
 
     def _claim_until_stopped(self, connection: Connection) -> None:
         while not self._stop.is_set():
+            if not self._leases.are_kept.wait(_PAUSE_SECONDS):
+                # Nobody confirms leases now, so none is taken.
+                continue
             if self._round(connection):
                 self._worked_at = time.monotonic()
             else:
@@ -96,27 +93,44 @@ class ClaimLoop:
     def _round(self, connection: Connection) -> int:
         """Return how many jobs were claimed for the queues that have any due."""
         due = due_queues(connection, self._slots.queues, list(self._kinds))
-        return sum(
-            self._claim(connection, route)
-            for route in self._routes
-            if route.lane.queue in due
-        )
+        claimed = 0
+        for route in self._routes:
+            if route.lane.queue in due:
+                claimed += self._claim(connection, route)
+            elif route.is_direct:
+                self._slots.unreserve(route.lane.queue)
+        return claimed
 
     def _claim(self, connection: Connection, route: _Route) -> int:
         queue = route.lane.queue
-        n = self._slots.free(queue) if route.is_direct else self._slots.room(queue)
-        if n == 0 or self._stop.is_set():
+        if not route.is_direct:
+            return self._scan(connection, route.lane, self._slots.room(queue))
+        n = self._slots.reserve(queue)
+        if n == 0:
             return 0
-        since = self._leases.now()
-        jobs = self._claimer.claim(connection, route.lane, n, time.monotonic())
-        self._hand_over(jobs, since)
-        return len(jobs)
+        try:
+            return self._scan(connection, route.lane, n)
+        finally:
+            self._slots.unreserve(queue)
+
+    def _scan(self, connection: Connection, lane: Lane, n: int) -> int:
+        """Return how many jobs were claimed; each scan's are handed over at once."""
+        claimed = 0
+        while claimed < n and not self._stop.is_set():
+            since = self._leases.now()
+            left = n - claimed
+            scan = self._claimer.scan(connection, lane, left, time.monotonic())
+            self._hand_over(scan.jobs, since)
+            claimed += len(scan.jobs)
+            if scan.is_full:
+                break
+        return claimed
 
     def _hand_over(self, jobs: list[ClaimedJob], since: float) -> None:
         pairs = [(job, self._kinds[job.kind]) for job in jobs]
         self._slots.put(self._leases.take(pairs, since))
 
-    def _resolve(self, doubt: ClaimInDoubtError) -> None:
+    def _adopt(self, doubt: ClaimInDoubtError) -> None:
         """Adopt what a claim whose answer was lost had committed (mechanisms 10)."""
         while not self._stop.is_set():
             connection = self._database.connect_with_backoff(self._stop)
@@ -125,7 +139,9 @@ class ClaimLoop:
             try:
                 with connection:
                     jobs = adopt(connection, doubt)
-            except DatabaseUnavailableError:
+            except (DatabaseUnavailableError, psycopg.Error) as error:
+                emit("claim still in doubt", error=type(error).__name__)
+                self._stop.wait(_PAUSE_SECONDS)
                 continue
             emit("claim adopted", jobs=len(jobs), of=len(doubt.jobs))
             # Counted from before the lost claim: never longer than it really is.

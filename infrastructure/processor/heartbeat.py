@@ -4,15 +4,16 @@ SKIP LOCKED: a locked row is being settled and needs no confirmation.  The updat
 names volatile columns only, which no index holds, so it stays HOT (mechanisms 9).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
-import msgspec
+import psycopg
 
 from domain.jobs.events import Owner
 from infrastructure.postgres.database import Connection, transaction
 from infrastructure.postgres.heads.table import number, uuid
 from infrastructure.processor.leases import Confirmation, Held
+from infrastructure.telemetry import emit
 
 _BEAT: Final = """
 WITH held AS (
@@ -66,16 +67,24 @@ def beat(
     Raises:
         DatabaseUnavailableError: nothing is known to be confirmed.
     """
-    progresses = [
-        msgspec.json.encode(each.progress).decode() if each.progress_is_new else None
-        for each in held
-    ]
     parameters = {
         "ids": [each.job.id for each in held],
         "tokens": [each.job.token for each in held],
         "leases": [each.kind.lease_seconds for each in held],
-        "progresses": progresses,
+        "progresses": [each.take_progress() for each in held],
     }
+    try:
+        return _beat(connection, owner, parameters)
+    except psycopg.DataError as error:
+        # A progress that PostgreSQL cannot store must not cost anybody's lease.
+        emit("progress unstorable", error=type(error).__name__)
+        bare = parameters | {"progresses": [None for _ in held]}
+        return _beat(connection, owner, bare)
+
+
+def _beat(
+    connection: Connection, owner: Owner, parameters: Mapping[str, object]
+) -> list[Confirmation]:
     with transaction(connection):
         register(connection, owner, ())
         rows = connection.execute(_BEAT, parameters, prepare=True).fetchall()
@@ -85,9 +94,9 @@ def beat(
             is_confirmed=bool(row[1]),
             is_lost=bool(row[2]),
             cancel_requested=bool(row[3]),
+            token=number(row[4]),
         )
         for row in rows
-        if number(row[4]) > 0
     ]
 
 

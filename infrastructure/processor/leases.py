@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from application.job_kinds import AnyKind
-from domain.event import JsonObject
-from infrastructure.processor.claim import ClaimedJob
+from infrastructure.processor.claimed import ClaimedJob
 
 
 def boottime() -> float:
@@ -38,9 +37,20 @@ class Held:
     is_ended: bool = False
     """An ending was handed to the settler; a later one of the handler is dropped."""
     called_provider: bool = False
-    progress: JsonObject | None = None
-    progress_is_new: bool = False
+    progress: str | None = None
+    """JSON text that the next heartbeat saves; None when there is nothing new."""
     lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def show(self, progress: str) -> None:
+        """Let the next heartbeat save `progress`."""
+        with self.lock:
+            self.progress = progress
+
+    def take_progress(self) -> str | None:
+        """Return what is new since this was last asked."""
+        with self.lock:
+            new, self.progress = self.progress, None
+            return new
 
     def end(self) -> bool:
         """Whether the caller is the first to end this run."""
@@ -67,6 +77,7 @@ class Confirmation:
     """What a heartbeat learned about one job."""
 
     job_id: UUID
+    token: int
     is_confirmed: bool
     is_lost: bool
     cancel_requested: bool
@@ -78,6 +89,8 @@ class Leases:
     def __init__(self, clock: Callable[[], float] = boottime) -> None:
         """Start empty, counting by `clock`."""
         self._clock = clock
+        self.are_kept = threading.Event()
+        """Set while the last heartbeat was answered."""
         self._held: dict[UUID, Held] = {}
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
@@ -122,12 +135,14 @@ class Leases:
         with self._lock:
             for answer in answers:
                 held = self._held.get(answer.job_id)
-                if held is None:
+                # The same job may have been claimed anew since the question.
+                if held is None or held.job.token != answer.token:
                     continue
                 if answer.is_confirmed:
                     held.lease_ends_at = since + held.kind.lease_seconds
                     held.cancel_requested |= answer.cancel_requested
                 elif answer.is_lost and not held.is_lost:
                     held.is_lost = True
-                    lost.append(held)
+                    # What was just settled is gone as well, and nobody's loss.
+                    lost += () if held.is_ended else (held,)
         return lost

@@ -6,6 +6,7 @@ token that was seen, so two rescuers and a late holder can all try at once.
 
 from collections.abc import Sequence
 from typing import Final
+from uuid import UUID
 
 from application.job_kinds import Kinds
 from application.unit import Head, UnitOfWork, Written
@@ -13,16 +14,17 @@ from domain.event import Actor, Instant
 from domain.jobs.verdict import LeaseLost
 from domain.stream import Ref, StreamKind
 from infrastructure.postgres.batch_store import Connections
-from infrastructure.postgres.heads.table import number, text, uuid
+from infrastructure.postgres.heads.table import maybe_text, number, text, uuid
 from infrastructure.processor.settling import Claimed, record_of, settlement
 from infrastructure.telemetry import emit
 
 PAGE: Final = 100
+_FIRST: Final = UUID(int=0)
 
 # A server that has just started cannot know who is alive: for one lease length it
 # lets holders confirm first.  A locked row is being settled.
 _EXPIRED: Final = """
-SELECT j.stream_id, j.token, j.kind, j.args::text, j.correlation_id,
+SELECT j.stream_id, j.token, j.kind, j.args::text, j.correlation_id, j.unique_key,
        w.boot_id IS NULL OR w.stopped_at IS NOT NULL
            OR w.beat_at < counterfoil.now() - make_interval(secs => %(silence)s)
   FROM counterfoil.jobs j
@@ -30,6 +32,7 @@ SELECT j.stream_id, j.token, j.kind, j.args::text, j.correlation_id,
  WHERE j.state = 'running'
    AND j.lease_until < counterfoil.now()
    AND j.kind = ANY(%(kinds)s::text[])
+   AND j.stream_id > %(after)s
    AND pg_postmaster_start_time()
        < counterfoil.now() - make_interval(secs => %(longest_lease)s)
  ORDER BY j.stream_id
@@ -66,29 +69,33 @@ class Rescuer:
             DatabaseUnavailableError: the database went away on the way.
         """
         rescued = 0
+        after = _FIRST
         while True:
-            page = self._expired()
+            # Onwards, also past rows that cannot be brought back.
+            page = self._expired(after)
             rescued += sum(self._rescue(row) for row in page)
             if len(page) < PAGE:
                 break
+            after = uuid(page[-1][0])
         with self._connections.connection() as connection:
             connection.execute(_FREE_ORPHANS)
         return rescued
 
-    def _expired(self) -> Sequence[tuple[object, ...]]:
+    def _expired(self, after: UUID) -> Sequence[tuple[object, ...]]:
         leases = [kind.lease_seconds for kind in self._kinds.values()]
         parameters = {
             "kinds": list(self._kinds),
             "silence": max(leases, default=0) // 2,
             "longest_lease": max(leases, default=0),
             "page": PAGE,
+            "after": after,
         }
         with self._connections.connection() as connection:
             return connection.execute(_EXPIRED, parameters).fetchall()
 
     def _rescue(self, row: tuple[object, ...]) -> bool:
         kind = self._kinds[text(row[2])]
-        record = record_of(kind, text(row[3]))
+        record = record_of(kind, text(row[3]), maybe_text(row[5]))
         claimed = Claimed(
             ref=Ref(StreamKind.JOB, uuid(row[0])),
             token=number(row[1]),
@@ -96,7 +103,7 @@ class Rescuer:
             record=record,
             correlation_id=text(row[4]),
         )
-        lost = LeaseLost(cause="process_gone" if row[5] else "lease_lost")
+        lost = LeaseLost(cause="process_gone" if row[6] else "lease_lost")
         group = settlement(claimed, lost, self._actor, still=_has_expired)
         result = self._units.commit([group])[0]
         is_rescued = isinstance(result, Written)

@@ -13,7 +13,7 @@ import queue
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import psycopg
 
@@ -23,24 +23,34 @@ from domain.jobs.outcome import Completed, Fail, Retry
 from domain.jobs.verdict import Ending, Interrupted
 from domain.stream import Ref, StreamKind
 from domain.text import storable
-from infrastructure.errors import DatabaseUnavailableError
+from infrastructure.errors import CommitUnknownError, DatabaseUnavailableError
 from infrastructure.ids import new_id
 from infrastructure.postgres.batch_store import Connections
 from infrastructure.processor.leases import Held, Leases
-from infrastructure.processor.settling import Claimed, record_of, settlement
-from infrastructure.processor.succeed import Success, succeed
+from infrastructure.processor.settling import (
+    Claimed,
+    changes_of,
+    record_of,
+    settlement,
+)
+from infrastructure.processor.succeed import Stamp, Success, succeed
 from infrastructure.telemetry import emit
+
+if TYPE_CHECKING:
+    from uuid import UUID
 
 LARGEST_BATCH: Final = 500
 _PAUSE_SECONDS: Final = 0.25
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Ended:
     """One run that is over, waiting to be settled."""
 
     held: Held
     ending: Ending
+    is_settled: bool = False
+    """Nothing more is to be done for it, whether it was written or refused."""
 
 
 class Settler:
@@ -58,6 +68,8 @@ class Settler:
         self._units = units
         self._leases = leases
         self._actor = actor
+        self._in_doubt: UUID | None = None
+        """Commit id of a set-based success whose answer was lost."""
         self._endings: queue.SimpleQueue[Ended | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._loop, name="settler", daemon=True)
 
@@ -105,30 +117,48 @@ class Settler:
 
         What may have been committed is safe to settle again: the token misses.
         """
-        while True:
+        while left := [each for each in batch if not each.is_settled]:
             try:
-                self.settle(batch)
+                self.settle(left)
             except DatabaseUnavailableError as error:
-                emit("settle waits for the database", jobs=len(batch), error=str(error))
+                emit("settle waits for the database", jobs=len(left), error=str(error))
                 threading.Event().wait(_PAUSE_SECONDS)
-            else:
-                return
+            except Exception as error:  # noqa: BLE001 - the job runner: one ending that nobody foresaw must not end the settler
+                emit("settle failed", jobs=len(left), error=type(error).__name__)
+                self._one_by_one(left, error)
+
+    def _one_by_one(self, left: Sequence[Ended], error: Exception) -> None:
+        """Settle what failed together each by itself; the guilty one is dead."""
+        if len(left) > 1:
+            for each in left:
+                self._until_settled([each])
+            return
+        (ended,) = left
+        if isinstance(ended.ending, Fail):
+            emit(
+                "job unsettled", job=str(ended.held.job.id), error=type(error).__name__
+            )
+            self._drop(ended)
+        else:
+            told = f"{type(error).__name__} while the outcome was recorded"
+            ended.ending = Fail(code="unstorable_result", error=told)
+
+    def _drop(self, ended: Ended) -> None:
+        ended.is_settled = True
+        self._leases.drop([ended.held])
 
     def settle(self, batch: Sequence[Ended]) -> None:
         """Settle one batch now; used by the loop and by tests."""
-        rest = self._succeed(batch)
-        again: list[Ended] = []
-        if rest:
-            results = self._units.commit([self._group(each) for each in rest])
-            for ended, result in zip(rest, results, strict=True):
+        left = self._succeed(batch)
+        while left:
+            results = self._units.commit([self._group(each) for each in left])
+            for ended, result in zip(left, results, strict=True):
                 replacement = self._told(ended, result)
-                if replacement is not None:
-                    again.append(Ended(ended.held, replacement))
-        self._leases.drop(
-            each.held for each in batch if all(each.held is not a.held for a in again)
-        )
-        if again:
-            self.settle(again)
+                if replacement is None:
+                    self._drop(ended)
+                else:
+                    ended.ending = replacement
+            left = [each for each in left if not each.is_settled]
 
     def _succeed(self, batch: Sequence[Ended]) -> list[Ended]:
         """Succeed what is plain; return the endings that need the decider."""
@@ -140,17 +170,25 @@ class Settler:
             for each in plain
             if isinstance(each.ending, Completed)
         ]
-        ids = [new_id() for _ in range(len(successes) + 1)]
+        ids = [new_id() for _ in successes]
+        in_doubt = self._in_doubt
+        commit_id = in_doubt or new_id()
         try:
             with self._connections.connection() as connection:
-                done = succeed(connection, successes, self._actor, ids)
+                stamp = Stamp(self._actor, commit_id, is_in_doubt=in_doubt is not None)
+                done = succeed(connection, successes, ids, stamp)
+        except CommitUnknownError:
+            self._in_doubt = commit_id
+            raise
         except (psycopg.Error, UnicodeEncodeError):
             # One result cannot be stored: the batch store finds out which.
             return list(batch)
+        self._in_doubt = None
         for each in plain:
             if each.held.job.id in done:
                 emit("job settled", job=str(each.held.job.id), ending="Completed")
-        return [each for each in batch if each.held.job.id not in done]
+                self._drop(each)
+        return [each for each in batch if not each.is_settled]
 
     def _group(self, ended: Ended) -> Group:
         job = ended.held.job
@@ -158,7 +196,7 @@ class Settler:
             ref=Ref(StreamKind.JOB, job.id),
             token=job.token,
             kind=ended.held.kind,
-            record=record_of(ended.held.kind, job.args),
+            record=record_of(ended.held.kind, job.args, job.unique_key),
             correlation_id=job.correlation_id,
             called_provider=ended.held.called_provider,
         )
@@ -177,7 +215,7 @@ class Settler:
             case Refused(code="lease_lost"):
                 emit("lease lost", job=job, token=ended.held.job.token)
                 return None
-            case Refused() if isinstance(ended.ending, Retry):
+            case Refused() if not changes_of(ended.ending):
                 emit("job unsettled", job=job, error=result.code)
                 return None
             case Refused():

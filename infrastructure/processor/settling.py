@@ -8,6 +8,7 @@ follows the job in the same transaction (mechanisms 8, 25).
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
+from uuid import UUID
 
 import msgspec
 
@@ -20,7 +21,14 @@ from domain.fulfillment.aggregate import FulfillmentOperation, Stage
 from domain.jobs.aggregate import Job, holder
 from domain.jobs.events import JobEvent
 from domain.jobs.outcome import Ambiguous, Cancel, Completed, Fail, Park, Retry, Snooze
-from domain.jobs.verdict import Ending, Interrupted, LeaseLost, Moment, settle
+from domain.jobs.verdict import (
+    Ending,
+    Interrupted,
+    LeaseLost,
+    Moment,
+    Unfit,
+    settle,
+)
 from domain.stream import Change, Ref, State, StreamKind
 from infrastructure.postgres.codec import evolve
 
@@ -40,16 +48,25 @@ class Claimed:
     """Whether this claim has asked a provider, as far as its own process knows."""
 
 
-def record_of(kind: AnyKind, args: str | bytes) -> Ref | None:
-    """Return the operation that a job serves, or None; never raises."""
+def record_of(
+    kind: AnyKind, args: str | bytes, unique_key: str | None = None
+) -> Ref | None:
+    """Return the operation that a job serves, or None; never raises.
+
+    Whose arguments cannot be read any more is found by the unique key, which for
+    kinds with a record is `<kind>:<record>`: the record must end with its job.
+    """
     if kind.record is None:
         return None
     try:
         decoded = msgspec.json.decode(args, type=kind.args)
-        operation = kind.record(decoded)
-    except (msgspec.ValidationError, msgspec.DecodeError, ValueError):
+        return Ref(StreamKind.OPERATION, kind.record(decoded))
+    except (msgspec.ValidationError, msgspec.DecodeError, ValueError, RecursionError):
+        _, _, record = (unique_key or "").partition(f"{kind.name}:")
+    try:
+        return Ref(StreamKind.OPERATION, UUID(record))
+    except ValueError:
         return None
-    return Ref(StreamKind.OPERATION, operation)
 
 
 def settlement(
@@ -80,7 +97,7 @@ def changes_of(ending: Ending) -> tuple[Change, ...]:
             Completed() | Retry() | Snooze() | Park() | Fail() | Cancel() | Ambiguous()
         ):
             return ending.changes
-        case Interrupted() | LeaseLost():
+        case Interrupted() | LeaseLost() | Unfit():
             return ()
 
 

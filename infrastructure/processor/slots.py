@@ -21,6 +21,15 @@ class _Queue:
     direct: deque[Held] = field(default_factory=deque[Held])
     buffered: deque[Held] = field(default_factory=deque[Held])
     running: int = 0
+    reserved: int = 0
+    """Slots kept for the jobs of a claim that is being made."""
+    wanted: bool = False
+    """Buffered jobs held every slot when one was to be reserved: the next is kept."""
+
+    @property
+    def taken(self) -> int:
+        """Slots that run a job, or are spoken for."""
+        return self.running + self.reserved + len(self.direct)
 
 
 class Slots:
@@ -38,15 +47,28 @@ class Slots:
         """The names of the queues that this process serves."""
         return list(self._queues)
 
-    def free(self, queue: str) -> int:
-        """Return how many jobs that ask a provider may be claimed now."""
+    def reserve(self, queue: str) -> int:
+        """Return how many jobs that ask a provider may be claimed, and keep the slots.
+
+        With none free, the next slot that a buffered job leaves is kept for them, so
+        that a full buffer cannot starve them.
+        """
         with self._changed:
             mine = self._queues[queue]
-            taken = sum(
-                each.running + len(each.direct) for each in self._queues.values()
-            )
-            room = mine.limit - mine.running - len(mine.direct)
-            return max(min(room, self._most - taken), 0)
+            room = min(mine.limit - mine.taken, self._most - self._taken())
+            mine.reserved = max(room, 0)
+            mine.wanted = room <= 0
+            return mine.reserved
+
+    def unreserve(self, queue: str) -> None:
+        """Let go of the slots that the claim did not fill, or that nobody wants."""
+        with self._changed:
+            mine = self._queues[queue]
+            mine.reserved, mine.wanted = 0, False
+            self._changed.notify_all()
+
+    def _taken(self) -> int:
+        return sum(each.taken for each in self._queues.values())
 
     def room(self, queue: str) -> int:
         """Return how many other jobs may be claimed into the prefetch buffer."""
@@ -58,7 +80,11 @@ class Slots:
         with self._changed:
             for each in held:
                 mine = self._queues[each.job.queue]
-                (mine.direct if each.kind.asks_provider else mine.buffered).append(each)
+                if each.kind.asks_provider:
+                    mine.reserved = max(mine.reserved - 1, 0)
+                    mine.direct.append(each)
+                else:
+                    mine.buffered.append(each)
             self._changed.notify_all()
 
     def take(self, queue: str) -> Held | None:
@@ -68,12 +94,16 @@ class Slots:
             self._changed.wait_for(lambda: not self._is_open or self._may_run(mine))
             if not self._is_open:
                 return None
+            held = mine.direct.popleft() if mine.direct else mine.buffered.popleft()
             mine.running += 1
-            return mine.direct.popleft() if mine.direct else mine.buffered.popleft()
+            return held
 
     def _may_run(self, mine: _Queue) -> bool:
-        running = sum(each.running for each in self._queues.values())
-        return bool(mine.direct or mine.buffered) and running < self._most
+        if mine.direct:
+            return sum(each.running for each in self._queues.values()) < self._most
+        if not mine.buffered or self._taken() >= self._most:
+            return False
+        return mine.taken + mine.wanted < mine.limit
 
     def give_back(self, queue: str) -> None:
         """Free the slot of a thread whose handler has returned."""

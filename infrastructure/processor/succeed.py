@@ -65,6 +65,15 @@ SELECT stream_id FROM gone
 """
 
 
+_DONE_BEFORE: Final = """
+SELECT stream_id
+  FROM counterfoil.events
+ WHERE stream_id = ANY(%(ids)b::uuid[])
+   AND type = 'job.succeeded'
+   AND meta->>'commit_id' = %(commit_id)s
+"""
+
+
 class Success(msgspec.Struct, frozen=True):
     """One finished claim: its job, its token and what the handler reported."""
 
@@ -73,13 +82,22 @@ class Success(msgspec.Struct, frozen=True):
     result: JsonObject | None
 
 
+class Stamp(msgspec.Struct, frozen=True):
+    """Who succeeds a batch, and in which unit of work."""
+
+    actor: Actor
+    commit_id: UUID
+    is_in_doubt: bool = False
+    """The unit was tried before, and its answer was lost."""
+
+
 def succeed(
     connection: Connection,
     successes: Sequence[Success],
-    actor: Actor,
-    ids: Sequence[UUID],
+    message_ids: Sequence[UUID],
+    stamp: Stamp,
 ) -> set[UUID]:
-    """Return the jobs that are succeeded now; `ids` are fresh: commit, messages.
+    """Return the jobs that this unit of work has succeeded, now or before.
 
     Raises:
         CommitUnknownError: the connection ended during COMMIT.
@@ -91,12 +109,16 @@ def succeed(
         "ids": [each.job_id for each in successes],
         "tokens": [each.token for each in successes],
         "results": [_as_text(each.result) for each in successes],
-        "message_ids": list(ids[1:]),
-        "actor": msgspec.json.encode(actor).decode(),
-        "commit_id": str(ids[0]),
+        "message_ids": list(message_ids),
+        "actor": msgspec.json.encode(stamp.actor).decode(),
+        "commit_id": str(stamp.commit_id),
     }
     with transaction(connection):
         rows = connection.execute(_SUCCEED, parameters, prepare=True).fetchall()
+        if stamp.is_in_doubt:
+            # The statement has waited for the backend whose answer was lost, so
+            # what that one committed is seen now (mechanisms 10).
+            rows += connection.execute(_DONE_BEFORE, parameters).fetchall()
     return {uuid(row[0]) for row in rows}
 
 

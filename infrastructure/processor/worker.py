@@ -55,10 +55,10 @@ class Worker:
         self._slots = Slots(options.queues, options.max_concurrent)
         self._units = BatchStore(database, patience_seconds=_PATIENCE_SECONDS)
         self._settler = Settler(database, self._units, self._leases, actor)
-        self._claims = ClaimLoop(database, self.owner, kinds, self._leases, self._slots)
         self._heartbeat = Heartbeat(
             database, self.owner, kinds, self._leases, self._settler
         )
+        self._claims = ClaimLoop(database, self.owner, kinds, self._leases, self._slots)
         self._rescuer = Rescuer(database, self._units, kinds, actor)
         self._stopping = threading.Event()
         self._threads = [
@@ -84,7 +84,7 @@ class Worker:
 
     def is_ready(self) -> bool:
         """Whether claims are made and the database answers."""
-        return not self._stopping.is_set() and self._heartbeat.confirmed.is_set()
+        return not self._stopping.is_set() and self._leases.are_kept.is_set()
 
     def stop(self) -> None:
         """Stop politely; returns when everything that can be settled is."""
