@@ -9,6 +9,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
+from infrastructure.demo import (
+    DemoOptions,
+    DemoResult,
+    Orders,
+    Progress,
+    stage_demo,
+)
 from infrastructure.errors import InfrastructureError
 from infrastructure.installation import (
     Place,
@@ -29,6 +36,8 @@ from infrastructure.telemetry import listen, show
 
 __all__ = ["Composition", "Place", "Services", "open_installation"]
 
+_EXAMPLES: Final = Path(__file__).resolve().parents[1] / "examples"
+
 WORKER_POOL: Final = 12
 """Handlers wait for the panel far longer than they hold a connection."""
 
@@ -43,6 +52,14 @@ class SchemaState:
     pending: tuple[str, ...]
     done: tuple[str, ...]
     adopted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PlayedDemo:
+    """A demo that has ended, and the data folder that it left."""
+
+    result: DemoResult
+    folder: Path
 
 
 class Composition:
@@ -125,6 +142,22 @@ class Composition:
             done=report.done,
             adopted=report.adopted,
         )
+
+    def demo(
+        self, tell: Callable[[str], None], show: Callable[[Progress], None]
+    ) -> PlayedDemo:
+        """Play the demo to its end; its data stay.
+
+        Raises:
+            CounterfoilError: the server, a child or the orders' file failed.
+        """
+        folder = self.settings.data_dir / "demo"
+        orders = Orders(
+            file=_EXAMPLES / "cdnow_orders.csv", map_file=_EXAMPLES / "cdnow.json"
+        )
+        with refusals_in_our_words():
+            result = stage_demo(folder, orders, DemoOptions(), tell, show)
+        return PlayedDemo(result, folder)
 
     def simulate_panel(  # noqa: PLR0913 - the options of the command, one to one
         self,

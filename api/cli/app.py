@@ -17,6 +17,7 @@ from typing import Final
 
 import rich_click as click
 
+from api.cli.demonstrating import demo
 from api.cli.options import group, option
 from api.cli.output import complain, say
 from api.cli.running import migrate, up, worker
@@ -64,7 +65,7 @@ def counterfoil() -> None:
     """
 
 
-for _command in (up, worker, migrate, settle, simulate):
+for _command in (up, worker, migrate, settle, simulate, demo):
     counterfoil.add_command(_command)
 
 

@@ -1,0 +1,113 @@
+"""`demo`: the main job on real orders while things break."""
+
+import rich_click as click
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from api.cli.options import as_json, command
+from api.cli.output import document, say, screen
+from api.installation import DemoProgress, DemoResult, Installation, PlayedDemo
+
+_WORST = 3
+"""Disagreements that are shown of each question; --json has them all."""
+
+
+@command
+@as_json
+@click.pass_obj
+@click.pass_context
+def demo(context: click.Context, installation: Installation, *, as_json: bool) -> None:
+    r"""Settle and fulfil 6,919 real orders while things break, then compare the books.
+
+    A simulated panel fails in 3 % of all requests, in every way in turn; of three
+    worker processes one is killed and one is frozen past its lease.  In the end the
+    panel's own book is compared with the log.  Exits with 0 only if nothing disagrees.
+    The data stay in demo/ below COUNTERFOIL_DATA_DIR (./var), until the next demo.
+
+    \b
+    Examples:
+      counterfoil demo
+      counterfoil demo --json > result.json
+    """
+    console = Console(stderr=True, highlight=False)
+    bar = Progress(
+        TextColumn("{task.fields[counts]}"),
+        BarColumn(),
+        TimeElapsedColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )
+    with bar:
+        task = bar.add_task("demo", total=None, counts="starting")
+
+        def show(now: DemoProgress) -> None:
+            bar.update(
+                task,
+                total=now.settled or None,
+                completed=now.fulfilled,
+                counts=f"{now.settled:,} settled, {now.fulfilled:,} fulfilled",
+            )
+
+        played = installation.demo(console.print, show)
+    if as_json:
+        document(_plain(played))
+    else:
+        _show(played.result)
+        say(*_where_to_look(played))
+    context.exit(0 if played.result.is_right else 1)
+
+
+def _plain(played: PlayedDemo) -> dict[str, object]:
+    result = played.result
+    return {
+        "right": result.is_right,
+        "seconds": round(result.seconds, 1),
+        "figures": {name.strip(): figure for name, figure in result.figures},
+        "findings": [
+            {
+                "question": finding.question,
+                "compared": finding.compared,
+                "disagreements": finding.disagreements,
+            }
+            for finding in result.findings
+        ],
+        "exitCodes": list(result.exit_codes),
+        "folder": str(played.folder),
+    }
+
+
+def _show(result: DemoResult) -> None:
+    console = screen()
+    table = Table("what", "how many", box=None, pad_edge=False)
+    table.columns[1].justify = "right"
+    for name, figure in result.figures:
+        table.add_row(name, figure)
+    console.print(table)
+    checks = Table("the log against the panel's book", "compared", "disagree", box=None)
+    checks.columns[1].justify = checks.columns[2].justify = "right"
+    for finding in result.findings:
+        wrong = len(finding.disagreements)
+        style = "red" if wrong else "green"
+        checks.add_row(
+            finding.question, f"{finding.compared:,}", f"[{style}]{wrong:,}[/{style}]"
+        )
+    console.print()
+    console.print(checks)
+    for finding in result.findings:
+        for sentence in finding.disagreements[:_WORST]:
+            console.print(f"  {sentence}", style="red", markup=False)
+    console.print()
+
+
+def _where_to_look(played: PlayedDemo) -> list[str]:
+    setting = f"COUNTERFOIL_DATA_DIR={played.folder}"
+    verdict = "everything agrees" if played.result.is_right else "SOMETHING DISAGREES"
+    return [
+        f"{verdict}, after {played.result.seconds:.0f} s",
+        f"the data stay in {played.folder}; look at them:",
+        f"  {setting} counterfoil why cdnow:17",
+        f"  {setting} counterfoil jobs --state dead",
+        f"  {setting} counterfoil events --limit 20",
+    ]
