@@ -1,0 +1,151 @@
+"""From the samples of all rounds to figures: medians, extremes and ratios.
+
+A ratio is taken within each round, and its median over the rounds, because the two
+sides of one round met the same machine.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Final
+
+import msgspec
+
+type Round = Mapping[str, Mapping[str, float]]
+"""By measure, then by variant."""
+
+
+class Figure(msgspec.Struct, frozen=True, kw_only=True):
+    """One line of the report."""
+
+    group: str
+    title: str
+    unit: str
+    value: float
+    """The median of the rounds; of latencies the quantile over all samples."""
+    low: float
+    high: float
+    """The least and the greatest round."""
+    target: str = ""
+    """What the design asks for, if it asks."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    group: str
+    title: str
+    unit: str
+    of: Callable[[Round], float]
+    target: str = ""
+
+
+def _value(measure: str, name: str) -> Callable[[Round], float]:
+    return lambda it: it[measure][name]
+
+
+def _ratio(measure: str, above: str, below: str) -> Callable[[Round], float]:
+    return lambda it: it[measure][above] / it[measure][below]
+
+
+def _of_floor(it: Round) -> float:
+    floor = max(it["drain"]["floor_1"], it["drain"]["floor_2"])
+    return it["drain"]["worker"] / floor
+
+
+def _per_second(it: Round) -> float:
+    return 1e3 / it["single"]["settle"]
+
+
+_DRAIN: Final = "drain of no-op jobs, full history and outbox"
+_SINGLE: Final = "one transaction of a caller, with a row of his own"
+_STEP: Final = "the added step alone"
+_BULK: Final = "bulk enqueue"
+_ORDERS: Final = "fulfilment through the panel simulator"
+
+_LINES: Final = (
+    _Line(_DRAIN, "worker, one process", "jobs/s", _value("drain", "worker")),
+    _Line(_DRAIN, "floor, one connection", "jobs/s", _value("drain", "floor_1")),
+    _Line(_DRAIN, "floor, two connections", "jobs/s", _value("drain", "floor_2")),
+    _Line(_DRAIN, "worker / faster floor", "×", _of_floor, "≥ 0.6"),
+    _Line(_SINGLE, "own row alone", "ms", _value("single", "own")),
+    _Line(_SINGLE, "+ the job's rows by plain SQL", "ms", _value("single", "rows")),
+    _Line(_SINGLE, "+ counterfoil.enqueue", "ms", _value("single", "enqueue")),
+    _Line(_SINGLE, "+ Client.enqueue (Python)", "ms", _value("single", "client")),
+    _Line(_SINGLE, "+ counterfoil.settle_order", "ms", _value("single", "settle")),
+    _Line(_SINGLE, "+ counterfoil.settle_order", "per second", _per_second),
+    _Line(_SINGLE, "enqueue / plain SQL rows", "×",
+          _ratio("single", "enqueue", "rows"), "≤ 1.5"),
+    _Line(_SINGLE, "enqueue / own row alone", "×",
+          _ratio("single", "enqueue", "own")),
+    _Line(_STEP, "the job's rows by plain SQL", "ms", _value("single", "rows_step")),
+    _Line(_STEP, "counterfoil.enqueue", "ms", _value("single", "enqueue_step")),
+    _Line(_STEP, "Client.enqueue (Python)", "ms", _value("single", "client_step")),
+    _Line(_STEP, "counterfoil.settle_order", "ms", _value("single", "settle_step")),
+    _Line(_BULK, "counterfoil.enqueue of a set", "jobs/s", _value("bulk", "enqueue")),
+    _Line(_BULK, "floor: INSERT … SELECT", "jobs/s", _value("bulk", "rows")),
+    _Line(_BULK, "enqueue / floor", "×", _ratio("bulk", "enqueue", "rows"), "≥ 0.7"),
+    _Line(_ORDERS, "two worker processes", "orders/s",
+          _value("fulfillment", "orders")),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Quantile:
+    kind: str
+    title: str
+    share: float
+    target: str = ""
+
+
+_BUSY: Final = "worked within a second"
+_IDLE: Final = "idle for two seconds"
+_QUANTILES: Final = (
+    _Quantile("busy", f"{_BUSY}, p50", 0.5),
+    _Quantile("busy", f"{_BUSY}, p99", 0.99),
+    _Quantile("idle", f"{_IDLE}, p50", 0.5, "≤ 2 (with notices)"),
+    _Quantile("idle", f"{_IDLE}, p99", 0.99, "≤ 10 (with notices)"),
+)
+
+
+def figures(
+    rounds: Sequence[Round], samples: Sequence[Mapping[str, Sequence[float]]]
+) -> list[Figure]:
+    """Return every figure: of the rounds, and of the latencies sampled in them."""
+    return [_figure(line, rounds) for line in _LINES] + [
+        _latency(samples, line) for line in _QUANTILES
+    ]
+
+
+def _figure(line: _Line, rounds: Sequence[Round]) -> Figure:
+    values = [line.of(each) for each in rounds]
+    return Figure(
+        group=line.group,
+        title=line.title,
+        unit=line.unit,
+        value=median(values),
+        low=min(values),
+        high=max(values),
+        target=line.target,
+    )
+
+
+def _latency(
+    samples: Sequence[Mapping[str, Sequence[float]]], line: _Quantile
+) -> Figure:
+    rounds = [quantile(each[line.kind], line.share) for each in samples]
+    pooled = [sample for each in samples for sample in each[line.kind]]
+    return Figure(
+        group="pick-up latency by polling, commit to handler",
+        title=f"{line.title} of {len(pooled):,}",
+        unit="ms",
+        value=quantile(pooled, line.share),
+        low=min(rounds),
+        high=max(rounds),
+        target=line.target,
+    )
+
+
+def quantile(values: Sequence[float], share: float) -> float:
+    """Return the smallest value that at least `share` of them do not exceed."""
+    ordered = sorted(values)
+    return ordered[min(int(len(ordered) * share), len(ordered) - 1)]
