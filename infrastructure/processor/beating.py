@@ -40,6 +40,7 @@ class Heartbeat:
         self._kinds = kinds
         self._leases = leases
         self._settler = settler
+        self.every_seconds: float = HEARTBEAT_SECONDS
         self._stop = threading.Event()
         self._thread = threading.Thread(
             target=self._loop, name="heartbeat", daemon=True
@@ -96,7 +97,7 @@ class Heartbeat:
                 self._was_frozen = False
                 self._leases.are_kept.clear()
                 return
-            if self._leases.now() - self._beat_at >= HEARTBEAT_SECONDS:
+            if self._leases.now() - self._beat_at >= self.every_seconds:
                 self._beat(connection)
 
     def _beat(self, connection: Connection) -> None:

@@ -11,7 +11,7 @@ from typing import Final
 
 import psycopg
 
-from application.job_kinds import Kinds
+from application.job_kinds import HEARTBEAT_SECONDS, Kinds
 from infrastructure.errors import DatabaseUnavailableError
 from infrastructure.postgres.batch_store import BatchStore
 from infrastructure.postgres.database import Database
@@ -39,6 +39,8 @@ class WorkerOptions:
     max_concurrent: int | None = None
     grace_seconds: float = 25.0
     rescue_seconds: float = RESCUE_SECONDS
+    heartbeat_seconds: float = HEARTBEAT_SECONDS
+    """At most what leases were checked against when kinds were registered."""
 
 
 class Worker:
@@ -58,6 +60,7 @@ class Worker:
         self._heartbeat = Heartbeat(
             database, self.owner, kinds, self._leases, self._settler
         )
+        self._heartbeat.every_seconds = options.heartbeat_seconds
         self._claims = ClaimLoop(database, self.owner, kinds, self._leases, self._slots)
         self._rescuer = Rescuer(database, self._units, kinds, actor)
         self._stopping = threading.Event()

@@ -1,0 +1,139 @@
+"""A worker process with the tests' job kinds, told everything on its command line.
+
+    python -m tests.crash.worker_process CONNINFO '{"gate": PORT, "book": FILE, …}'
+
+Its telemetry goes to standard output, one JSON object a line; `ready` is told once
+the first heartbeat was answered.  SIGTERM stops it politely, with exit code 0.
+"""
+
+import json
+import os
+import signal
+import socket
+import sqlite3
+import sys
+import threading
+from collections.abc import Mapping
+from contextlib import closing
+from datetime import UTC, datetime
+from typing import Any
+
+from application.context import Context
+from application.job_kinds import AnyKind, by_name
+from domain.jobs.backoff import Backoff
+from domain.jobs.outcome import (
+    Completed,
+    Fail,
+    Outcome,
+    Park,
+    Retry,
+    Snooze,
+)
+from domain.jobs.verdict import Budget
+from infrastructure.postgres.database import Database
+from infrastructure.processor.worker import Worker, WorkerOptions
+from infrastructure.telemetry import listen
+from tests.fixtures.workers import QUEUES, Args, kind
+
+AT_ONCE = Budget(max_attempts=3, backoff=Backoff(base_seconds=0.001, cap_exponent=0))
+
+OUTCOMES: dict[str, Outcome] = {
+    "complete": Completed(),
+    "retry": Retry(code="told_to"),
+    "snooze": Snooze(until=datetime(2000, 1, 1, tzinfo=UTC)),
+    "park": Park(cause="told_to"),
+    "fail": Fail(code="told_to"),
+}
+
+_speaking = threading.Lock()
+
+
+def tell(event: str, values: Mapping[str, object]) -> None:
+    with _speaking:
+        sys.stdout.write(json.dumps({"event": event} | dict(values)) + "\n")
+        sys.stdout.flush()
+
+
+class Handlers:
+    """What the kinds do; `options` says where the gate and the book are."""
+
+    def __init__(self, options: Mapping[str, Any]) -> None:
+        self._options = options
+
+    def noop(self, _args: Args, _ctx: Context) -> Outcome:
+        return Completed()
+
+    def failing(self, _args: Args, _ctx: Context) -> Outcome:
+        return Retry(code="told_to", error="this kind always fails")
+
+    def exiting(self, _args: Args, _ctx: Context) -> Outcome:
+        os._exit(7)
+
+    def slow(self, _args: Args, ctx: Context) -> Outcome:
+        """Wait for the test's word."""
+        told = {
+            "job": str(ctx.job_id),
+            "attempt": ctx.attempt,
+            "token": ctx.token,
+            "pid": os.getpid(),
+        }
+        with socket.create_connection(("127.0.0.1", self._options["gate"])) as gate:
+            gate.sendall(json.dumps(told).encode() + b"\n")
+            word = gate.makefile().readline().strip()
+        return OUTCOMES.get(word, Retry(code="gate_closed"))
+
+    def calling(self, args: Args, ctx: Context) -> Outcome:
+        """Ask a provider, which waits for the test's word."""
+        if not ctx.may_begin():
+            return Retry(code="no_time")
+        return self.slow(args, ctx)
+
+    def booked(self, args: Args, ctx: Context) -> Outcome:
+        """Write the effect into a book of its own, which shares nothing with us."""
+        with closing(sqlite3.connect(self._options["book"], timeout=30)) as book, book:
+            book.execute(
+                "INSERT INTO effects VALUES (?, ?, ?, ?, ?)",
+                (args.n, str(ctx.job_id), ctx.attempt, ctx.token, os.getpid()),
+            )
+        return Completed(result={"n": args.n})
+
+    def kinds(self) -> list[AnyKind]:
+        return [
+            kind("noop", self.noop),
+            kind("failing", self.failing, budget=AT_ONCE),
+            kind("exiting", self.exiting),
+            kind("slow", self.slow, budget=AT_ONCE, deadline_seconds=600),
+            kind(
+                "calling",
+                self.calling,
+                budget=AT_ONCE,
+                asks_provider=True,
+                deadline_seconds=600,
+            ),
+            kind("booked", self.booked),
+        ]
+
+
+def main() -> None:
+    conninfo, options = sys.argv[1], json.loads(sys.argv[2])
+    stop = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: stop.set())
+    settings = WorkerOptions(
+        queues=options.get("queues", QUEUES),
+        grace_seconds=options.get("grace_seconds", 3.0),
+        rescue_seconds=options.get("rescue_seconds", 0.1),
+        heartbeat_seconds=options.get("heartbeat_seconds", 15.0),
+    )
+    kinds = by_name(*Handlers(options).kinds())
+    with listen(tell), Database(conninfo, pool_size=8) as database:
+        worker = Worker(database, kinds, settings)
+        worker.start()
+        while not worker.is_ready() and not stop.wait(0.01):
+            pass
+        tell("ready", {"pid": os.getpid(), "boot": str(worker.owner.boot)})
+        stop.wait()
+        worker.stop()
+
+
+if __name__ == "__main__":
+    main()
