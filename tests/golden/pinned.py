@@ -12,6 +12,7 @@ from domain.entitlement.state import Desired, Observed
 from domain.event import Actor, Causation, Event, Meta
 from domain.fulfillment import events as fulfillment
 from domain.jobs import events as jobs
+from domain.operators import events as operators
 from domain.order import events as order
 
 AT = datetime(2026, 3, 1, 12, 30, 15, 250_000, tzinfo=UTC)
@@ -170,7 +171,13 @@ JOBS: tuple[Event, ...] = (
     jobs.Retried(run_at=AT),
 )
 
+OPERATORS: tuple[Event, ...] = (
+    operators.ActionRefused(
+        action="retry", target=str(OPERATION), code="state_conflict"
+    ),
+)
+
 PINNED: dict[tuple[str, int], Event] = {
     (event.tag, event.schema): event
-    for event in (*ORDERS, *ENTITLEMENTS, *OPERATIONS, *JOBS)
+    for event in (*ORDERS, *ENTITLEMENTS, *OPERATIONS, *JOBS, *OPERATORS)
 }

@@ -9,8 +9,8 @@ from eventsourcing.postgres import PostgresDatastore
 
 from infrastructure.log.checkpoints import CheckpointRecorder
 from tests.fixtures.database import ON_BOTH_SERVERS, TestDatabase
-from tests.log.library import OpaqueRecorder, datastore_of
-from tests.log.shipped import APPLICATION, NON_INTERLEAVING, PROCESS, TRACKING
+from tests.log.door.library import OpaqueRecorder, datastore_of
+from tests.log.door.shipped import APPLICATION, NON_INTERLEAVING, PROCESS, TRACKING
 
 pytestmark = [pytest.mark.database, ON_BOTH_SERVERS]
 

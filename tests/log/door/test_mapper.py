@@ -24,8 +24,8 @@ from infrastructure.log.recorder import LogRecorder
 from infrastructure.postgres.codec import EVENT_CLASSES, UnknownEventError
 from tests.fixtures.database import ON_BOTH_SERVERS, TestDatabase
 from tests.golden.pinned import JOBS, META, OPERATIONS, PINNED
-from tests.log.generated import instances
-from tests.log.library import datastore_of
+from tests.log.door.generated import instances
+from tests.log.door.library import datastore_of
 
 BEFORE_A_RETRY = {
     "job.retried": next(e for e in JOBS if e.tag == "job.discarded"),

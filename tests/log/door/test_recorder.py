@@ -21,6 +21,7 @@ from infrastructure.log.recorder import LogRecorder
 from infrastructure.postgres.batch_store import BatchStore
 from infrastructure.postgres.database import Database, transaction
 from tests.fixtures.database import ON_BOTH_SERVERS, TestDatabase
+from tests.log.door.library import datastore_of
 from tests.log.jobs import (
     BIRTH,
     CLAIM,
@@ -32,7 +33,6 @@ from tests.log.jobs import (
     job_refs,
     written,
 )
-from tests.log.library import datastore_of
 from tests.log.plain import append, tickets
 
 pytestmark = [pytest.mark.database, ON_BOTH_SERVERS]

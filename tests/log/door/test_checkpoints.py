@@ -8,7 +8,7 @@ from eventsourcing.persistence import IntegrityError, Tracking
 
 from infrastructure.log.checkpoints import CheckpointRecorder
 from tests.fixtures.database import ON_BOTH_SERVERS, TestDatabase
-from tests.log.library import datastore_of
+from tests.log.door.library import datastore_of
 
 pytestmark = [pytest.mark.database, ON_BOTH_SERVERS]
 

@@ -21,6 +21,7 @@ from infrastructure.log.mapper import StreamEvent
 from infrastructure.postgres.batch_store import BatchStore
 from infrastructure.postgres.database import Database
 from tests.fixtures.database import ON_BOTH_SERVERS, TestDatabase
+from tests.log.door.library import environment_of
 from tests.log.jobs import (
     BIRTH,
     CLAIM,
@@ -31,7 +32,6 @@ from tests.log.jobs import (
     job_refs,
     written,
 )
-from tests.log.library import environment_of
 from tests.log.plain import append
 
 pytestmark = [pytest.mark.database, ON_BOTH_SERVERS]
