@@ -150,12 +150,11 @@ def write(
     except _NO_JSON as error:
         raise UnencodableError(type(error).__name__) from error
     exhumed = [each for each in stamped if _is_retry(each[0])]
-    with connection.pipeline():
-        cursors = [
-            (connection.execute(each.statement, each.parameters), each.rows)
-            for each in batch.statements
-        ]
-        appended = connection.execute(_APPEND, _columns(batch))
+    cursors = [
+        (connection.execute(each.statement, each.parameters), each.rows)
+        for each in batch.statements
+    ]
+    appended = connection.execute(_APPEND, _columns(batch))
     if any(rows not in {None, cursor.rowcount} for cursor, rows in cursors):
         raise HeadMissedError
     positions = {uuid(row[0]): number(row[1]) for row in appended.fetchall()}

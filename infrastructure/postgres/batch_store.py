@@ -185,13 +185,14 @@ def _lock(
         for kind in TABLES
         if any(ref.kind is kind for ref in refs)
     }
-    with connection.pipeline():
-        cursors = {
-            kind: connection.execute(TABLES[kind].lock, {"ids": ids})
-            for kind, ids in by_kind.items()
-        }
-        # After the locks: a decision's clock is never older than what it decides on.
-        clock = connection.execute(_NOW)
+    # No pipeline: a client that freezes before it has sent Sync would keep these
+    # locks for as long as it is frozen, because no timeout of the server runs then.
+    cursors = {
+        kind: connection.execute(TABLES[kind].lock, {"ids": ids})
+        for kind, ids in by_kind.items()
+    }
+    # After the locks: a decision's clock is never older than what it decides on.
+    clock = connection.execute(_NOW)
     heads: dict[Ref, Head] = {}
     for kind, cursor in cursors.items():
         for row in cursor.fetchall():

@@ -20,6 +20,7 @@ from domain.jobs.outcome import (
 )
 from domain.jobs.verdict import Ending, Interrupted, Unfit, before_run
 from domain.text import storable
+from infrastructure.errors import DatabaseUnavailableError
 from infrastructure.processor.claimed import ClaimedJob
 from infrastructure.processor.leases import Held, Leases
 from infrastructure.telemetry import emit
@@ -114,9 +115,22 @@ def _handled(held: Held, args: Any, context: RunContext) -> Ending:  # noqa: ANN
     try:
         outcome = held.kind.handler(args, context)
         fault = _fault(outcome)
+    except DatabaseUnavailableError as error:
+        return _without_database(held, error)
     except BaseException as error:  # noqa: BLE001 - the job runner: a handler may raise anything, SystemExit too
         return _crashed(held, _told(error))
     return outcome if fault is None else fault(held)
+
+
+def _without_database(held: Held, error: DatabaseUnavailableError) -> Ending:
+    """Give the attempt back unless a provider was asked in it (I3)."""
+    emit("run lost the database", job=str(held.job.id), error=storable(str(error)))
+    if held.called_provider:
+        return Retry(code=error.code, error=storable(str(error)))
+    return Interrupted(cause=error.code, wait_seconds=_DATABASE_WAIT_SECONDS)
+
+
+_DATABASE_WAIT_SECONDS: Final = 1.0
 
 
 def _crashed(held: Held, told: str) -> Retry:
