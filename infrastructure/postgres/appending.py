@@ -144,6 +144,7 @@ def write(
         (change, msgspec.structs.replace(group.meta, commit_id=commit_id))
         for group, changes in decided
         for change in changes
+        if change.events  # none: the locked head knows it all already
     ]
     try:
         batch = _batch(stamped)

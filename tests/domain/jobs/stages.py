@@ -1,7 +1,7 @@
 """Jobs at each stage, and what tests do to them."""
 
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from domain.jobs.aggregate import (
@@ -18,6 +18,9 @@ from domain.jobs.backoff import Backoff
 from domain.jobs.events import JobEvent, Owner
 from domain.jobs.outcome import Completed, Fail
 from domain.jobs.verdict import Budget, Ending, Moment, settle
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 OWNER = Owner(host="host", pid=7, boot=UUID(int=1))
