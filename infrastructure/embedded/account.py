@@ -15,7 +15,7 @@ UNPRIVILEGED: Final = "nobody"
 
 _ADDRESS_SETTING: Final = "COUNTERFOIL_DATABASE_URL"
 _DATA_SETTING: Final = "COUNTERFOIL_DATA_DIR"
-_TOOL_SECONDS: Final = 120
+_TOOL_SECONDS: Final = 300  # initdb syncs a thousand files: minutes on a busy disk
 _ROOT: Final = 0
 
 
@@ -78,7 +78,7 @@ def account_for(data: Path) -> Account:
             without rights exists.
     """
     uid = os.geteuid()
-    owner = data.stat().st_uid if data.exists() else None
+    owner = _owner(data)
     if uid != _ROOT:
         if owner is not None and owner != uid:
             raise ConfigurationError(
@@ -96,6 +96,13 @@ def account_for(data: Path) -> Account:
             "run as another user, or give the address of a database",
         ) from None
     return Account(entry.pw_uid, entry.pw_gid, entry.pw_name, switched=True)
+
+
+def _owner(data: Path) -> int | None:
+    try:
+        return data.stat().st_uid
+    except (FileNotFoundError, NotADirectoryError):
+        return None
 
 
 def _name(uid: int) -> str:

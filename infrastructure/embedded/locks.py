@@ -11,8 +11,8 @@ from typing import Final
 from infrastructure.errors import DatabaseUnavailableError
 
 _LOOK_SECONDS: Final = 0.01
-_GATE_SECONDS: Final = 180
-"""Longer than anyone may hold the gate: a start after a crash, at most."""
+_GATE_SECONDS: Final = 480
+"""Longer than anyone may hold the gate: making a cluster, and starting it."""
 
 
 def open_lock(path: Path) -> int:

@@ -76,6 +76,14 @@ class Place:
         run.symlink_to(short)
         return short
 
+    def give_sockets_back(self) -> None:
+        """Remove a short socket folder once nobody serves in it."""
+        run = self.home / "run"
+        if run.is_symlink():
+            with suppress(OSError):  # gone, or not empty: then it is still there
+                run.readlink().rmdir()
+            run.unlink()
+
     def _is_ours(self, folder: Path) -> bool:
         """Return whether nobody else made or opened a folder among strangers."""
         try:
@@ -184,9 +192,10 @@ def ephemeral_places() -> Iterator[Place]:
     """Return the places of our clusters without durability, used or left over."""
     folder = _temporary(account_for(Path("/nonexistent")))
     for home in folder.glob(f"{EPHEMERAL_PREFIX}*"):
-        told = home.lstat()
-        if stat.S_ISDIR(told.st_mode) and told.st_uid == os.geteuid():
-            yield Place(home, account_for(home / "data"))
+        with suppress(FileNotFoundError):  # removed by its user meanwhile
+            told = home.lstat()
+            if stat.S_ISDIR(told.st_mode) and told.st_uid == os.geteuid():
+                yield Place(home, account_for(home / "data"))
 
 
 def _temporary(account: Account) -> Path:

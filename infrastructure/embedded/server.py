@@ -84,8 +84,8 @@ def serve(
 def _leave(place: Place, users: int, *, keep: bool) -> None:
     try:
         with gate(place.home):
-            if not keep and try_alone(users):
-                lifecycle.stop(place)
+            if not keep and try_alone(users) and lifecycle.stop(place):
+                place.give_sockets_back()
     finally:
         os.close(users)
 
@@ -113,7 +113,7 @@ def _serve_ephemeral(
 def _remove_leftovers() -> None:
     """Remove ephemeral clusters whose process was killed."""
     for place in ephemeral_places():
-        with suppress(FileNotFoundError):  # removed by somebody else meanwhile
+        with suppress(FileNotFoundError):  # removed by its user meanwhile
             users = open_lock(place.home / "users.lock")
             try:
                 if try_alone(users):
@@ -124,7 +124,5 @@ def _remove_leftovers() -> None:
 
 def _remove(place: Place) -> None:
     if lifecycle.stop(place, signal.SIGQUIT):
-        run = place.home / "run"
-        if run.is_symlink():
-            shutil.rmtree(run.readlink(), ignore_errors=True)
+        place.give_sockets_back()
         shutil.rmtree(place.home, ignore_errors=True)

@@ -138,7 +138,7 @@ def transaction(connection: Connection) -> Generator[None]:
     if connection.info.pipeline_status:
         raise RuntimeError(_IN_PIPELINE)
     with unavailable_in_our_words():
-        connection.execute(_BEGIN)
+        connection.execute(_BEGIN, prepare=False)
         try:
             yield
             _refuse_half(connection)
@@ -146,7 +146,7 @@ def transaction(connection: Connection) -> Generator[None]:
             _roll_back(connection)
             raise
     try:
-        connection.execute("COMMIT")
+        connection.execute("COMMIT", prepare=False)
     except psycopg.OperationalError as error:
         if not is_gone(error):
             raise
@@ -161,7 +161,7 @@ def _refuse_half(connection: Connection) -> None:
 
 def _roll_back(connection: Connection) -> None:
     try:
-        connection.execute("ROLLBACK")
+        connection.execute("ROLLBACK", prepare=False)
     except psycopg.Error:
         connection.close()  # lost, or in a state that nobody knows: never reused
 

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from infrastructure.embedded import lifecycle
+from infrastructure.embedded.binaries import find_binaries, usable_by
+from infrastructure.embedded.cluster import create_cluster
 from infrastructure.embedded.place import lasting_place
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -68,6 +70,27 @@ def data_dir() -> Iterator[Path]:
             if (home / "data").exists():
                 lifecycle.stop(lasting_place(home.parent))
         shutil.rmtree(outside)
+
+
+@pytest.fixture(scope="session")
+def finished_cluster() -> Iterator[Path]:
+    """A cluster as initdb leaves it, made once, because that is what takes time."""
+    with tempfile.TemporaryDirectory(prefix="counterfoil-test-") as outside:
+        Path(outside).chmod(0o755)
+        place = lasting_place(Path(outside) / "var")
+        binaries = usable_by(place.account, find_binaries(None))
+        create_cluster(place, binaries, durable=False)
+        yield place.data
+
+
+@pytest.fixture
+def used_dir(data_dir: Path, finished_cluster: Path) -> Path:
+    """A data folder with a cluster, no server yet."""
+    place = lasting_place(data_dir)
+    shutil.copytree(finished_cluster, place.data)
+    for path in (place.data, *place.data.rglob("*")):
+        os.chown(path, place.account.uid, place.account.gid)
+    return data_dir
 
 
 @pytest.fixture

@@ -20,6 +20,7 @@ from infrastructure.errors import ConfigurationError
 pytestmark = pytest.mark.database
 
 ROOT = Path(__file__).resolve().parents[2]
+HASTE = {"fsync": "off"}  # initdb waits for the disk otherwise, and not for us
 OTHER = 1  # daemon: an account on every system, and never the one that runs tests
 
 # Everything is imported before the account changes: an interpreter in root's home
@@ -30,7 +31,8 @@ from pathlib import Path
 import psycopg, encodings.ascii
 from infrastructure import embedded
 os.setgroups([]); os.setgid(int(sys.argv[2])); os.setuid(int(sys.argv[2]))
-with embedded.serve(Path(sys.argv[1]), binaries=Path(sys.argv[3])) as server:
+place, binaries = Path(sys.argv[1]), Path(sys.argv[3])
+with embedded.serve(place, binaries=binaries, options={"fsync": "off"}) as server:
     with psycopg.connect(server.uri) as connection:
         answer = connection.execute("SELECT 1").fetchone()[0]
     print(answer, (server.home / "data").stat().st_uid)
@@ -57,7 +59,7 @@ def closed(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def test_for_root_the_server_runs_without_rights(data_dir: Path) -> None:
     require_root()
 
-    with embedded.serve(data_dir) as server:
+    with embedded.serve(data_dir, options=HASTE) as server:
         owner = (server.home / "data").stat().st_uid
         with psycopg.connect(server.uri) as connection:
             backend = Path("/proc", str(connection.info.backend_pid))
@@ -72,13 +74,13 @@ def test_below_roots_home_the_data_move_to_where_the_server_may_go(
 ) -> None:
     require_root()
 
-    with embedded.serve(closed / "var") as server:
+    with embedded.serve(closed / "var", options=HASTE) as server:
         assert server.home.is_relative_to(place.REFUGES[0])
         assert str(server.home) in server.notices[0]
         assert (closed / "var" / "postgres").resolve() == server.home
-        with embedded.serve(closed / "var") as joined:
+        with embedded.serve(closed / "var", options=HASTE) as joined:
             assert joined == server
-    with embedded.serve(closed / "var") as again:
+    with embedded.serve(closed / "var", options=HASTE) as again:
         assert again.home == server.home
 
     assert stat.S_IMODE((server.home / "data").stat().st_mode) == 0o700
@@ -87,12 +89,12 @@ def test_below_roots_home_the_data_move_to_where_the_server_may_go(
 @pytest.mark.crash
 def test_a_removed_data_folder_means_a_new_database(closed: Path) -> None:
     require_root()
-    with embedded.serve(closed / "var") as first:
+    with embedded.serve(closed / "var", options=HASTE) as first:
         pass
 
     shutil.rmtree(closed / "var")
 
-    with embedded.serve(closed / "var") as second:
+    with embedded.serve(closed / "var", options=HASTE) as second:
         assert second.home != first.home
 
 
@@ -110,7 +112,7 @@ def test_binaries_below_roots_home_are_copied_to_where_they_run(closed: Path) ->
     assert binaries.folder.is_relative_to(place.REFUGES[0])
     assert usable_by(account, find_binaries(chosen)) == binaries
     with (
-        embedded.serve(closed / "var", binaries=chosen) as server,
+        embedded.serve(closed / "var", binaries=chosen, options=HASTE) as server,
         psycopg.connect(server.uri),
     ):
         pass
@@ -128,7 +130,7 @@ def test_a_strict_umask_locks_nobody_out(closed: Path) -> None:
         for tool in ("postgres", "initdb"):
             (chosen / tool).chmod(0o700)
         with (
-            embedded.serve(closed / "var", binaries=chosen) as server,
+            embedded.serve(closed / "var", binaries=chosen, options=HASTE) as server,
             psycopg.connect(server.uri),
         ):
             pass
@@ -145,7 +147,7 @@ def test_without_any_refuge_the_remedy_is_named(
 
     with (
         pytest.raises(ConfigurationError, match="may not enter") as refused,
-        embedded.serve(closed / "var"),
+        embedded.serve(closed / "var", options=HASTE),
     ):
         pass
 
@@ -177,7 +179,10 @@ def test_another_user_has_a_server_of_its_own(data_dir: Path, closed: Path) -> N
         )
 
     first = run()
-    with embedded.serve(data_dir) as server, psycopg.connect(server.uri) as connection:
+    with (
+        embedded.serve(data_dir, options=HASTE) as server,
+        psycopg.connect(server.uri) as connection,
+    ):
         connection.execute("SELECT 1")
     third = run()
 
@@ -188,7 +193,7 @@ def test_another_user_has_a_server_of_its_own(data_dir: Path, closed: Path) -> N
 @pytest.mark.crash
 def test_a_database_of_somebody_else_is_refused_in_a_sentence(data_dir: Path) -> None:
     require_root()
-    with embedded.serve(data_dir):
+    with embedded.serve(data_dir, options=HASTE):
         pass
     command = [
         sys.executable,

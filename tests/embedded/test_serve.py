@@ -18,6 +18,7 @@ from tests.embedded.conftest import User
 
 pytestmark = pytest.mark.database
 
+HASTE = {"fsync": "off"}  # initdb waits for the disk otherwise, and not for us
 AWKWARD = [
     pytest.param("with some spaces", id="spaces"),
     pytest.param("d" * 120, id="longer-than-a-socket-path"),
@@ -47,18 +48,18 @@ def test_a_server_is_there_and_durable(data_dir: Path) -> None:
     assert server.notices == ()
 
 
-def test_data_outlive_the_server(data_dir: Path) -> None:
-    with embedded.serve(data_dir) as server, psycopg.connect(server.uri) as connection:
+def test_data_outlive_the_server(used_dir: Path) -> None:
+    with embedded.serve(used_dir) as server, psycopg.connect(server.uri) as connection:
         connection.execute("CREATE TABLE kept AS SELECT 7 AS number")
 
-    with embedded.serve(data_dir) as server:
+    with embedded.serve(used_dir) as server:
         assert ask(server.uri, "SELECT number FROM kept") == 7
 
 
-def test_the_last_one_out_stops_the_server(data_dir: Path) -> None:
-    with embedded.serve(data_dir) as first:
+def test_the_last_one_out_stops_the_server(used_dir: Path) -> None:
+    with embedded.serve(used_dir) as first:
         record = read_pid_file(first.home / "data")
-        with embedded.serve(data_dir) as second:
+        with embedded.serve(used_dir) as second:
             assert second.uri == first.uri
         assert ask(first.uri, "SELECT 1") == 1
 
@@ -67,17 +68,17 @@ def test_the_last_one_out_stops_the_server(data_dir: Path) -> None:
     assert read_pid_file(first.home / "data") is None
 
 
-def test_a_server_can_be_kept(data_dir: Path) -> None:
-    with embedded.serve(data_dir, keep=True) as server:
+def test_a_server_can_be_kept(used_dir: Path) -> None:
+    with embedded.serve(used_dir, keep=True) as server:
         pass
 
     assert ask(server.uri, "SELECT 1") == 1
 
 
 def test_two_processes_that_start_at_once_share_one_server(
-    data_dir: Path, user: Callable[..., User]
+    used_dir: Path, user: Callable[..., User]
 ) -> None:
-    both = [user(data_dir) for _ in range(2)]
+    both = [user(used_dir) for _ in range(2)]
     uris = [one.enter()[0] for one in both]
 
     started = {ask(uri, "SELECT pg_postmaster_start_time()") for uri in uris}
@@ -90,8 +91,8 @@ def test_two_processes_that_start_at_once_share_one_server(
         ask(uris[1], "SELECT 1")
 
 
-def test_only_the_owner_gets_at_data_and_socket(data_dir: Path) -> None:
-    with embedded.serve(data_dir) as server:
+def test_only_the_owner_gets_at_data_and_socket(used_dir: Path) -> None:
+    with embedded.serve(used_dir) as server:
         closed = [server.home / "data", server.home / "run"]
         files = [
             server.home / name for name in ("gate.lock", "users.lock", "server.log")
@@ -100,18 +101,18 @@ def test_only_the_owner_gets_at_data_and_socket(data_dir: Path) -> None:
         assert [mode(path) for path in files] == [0o600] * 3
         assert mode(server.home / "run" / ".s.PGSQL.5432") == 0o700
         assert not mode(server.home) & 0o066
-        assert not mode(data_dir) & 0o066
+        assert not mode(used_dir) & 0o066
 
 
-def test_no_port_is_opened(data_dir: Path) -> None:
-    with embedded.serve(data_dir) as server:
+def test_no_port_is_opened(used_dir: Path) -> None:
+    with embedded.serve(used_dir) as server:
         assert ask(server.uri, "SHOW listen_addresses") == ""
         assert ask(server.uri, "SELECT inet_server_port()") is None
 
 
 @pytest.mark.parametrize("name", AWKWARD)
 def test_any_path_will_do(data_dir: Path, name: str) -> None:
-    with embedded.serve(data_dir / name) as server:
+    with embedded.serve(data_dir / name, options=HASTE) as server:
         assert ask(server.uri, "SELECT 1") == 1
         with embedded.serve(data_dir / name) as joined:
             assert joined.uri == server.uri
@@ -120,18 +121,27 @@ def test_any_path_will_do(data_dir: Path, name: str) -> None:
     assert read_pid_file(server.home / "data") is None
 
 
-def test_a_short_socket_folder_that_others_opened_is_not_used(data_dir: Path) -> None:
-    with embedded.serve(data_dir / "with spaces") as server:
+def test_a_short_socket_folder_goes_with_the_server(data_dir: Path) -> None:
+    with embedded.serve(data_dir / "with spaces", options=HASTE) as server:
         run = (server.home / "run").readlink()
-    run.chmod(0o777)
+        assert run.exists()
 
-    with embedded.serve(data_dir / "with spaces") as server:
-        assert (server.home / "run").readlink() != run
-    run.rmdir()
+    assert not run.exists()
+
+
+def test_a_short_socket_folder_that_others_opened_is_not_used(data_dir: Path) -> None:
+    place = lasting_place(data_dir / "with spaces")
+    opened = place.sockets()
+    opened.chmod(0o777)
+
+    with embedded.serve(data_dir / "with spaces", options=HASTE) as server:
+        assert (server.home / "run").readlink() != opened
+
+    opened.rmdir()
 
 
 def test_the_environment_of_libpq_has_no_say(
-    data_dir: Path, monkeypatch: pytest.MonkeyPatch
+    used_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Known fault of the sketch: readiness assumed the default port."""
     for name, value in {
@@ -143,14 +153,14 @@ def test_the_environment_of_libpq_has_no_say(
     }.items():
         monkeypatch.setenv(name, value)
 
-    with embedded.serve(data_dir) as server:
+    with embedded.serve(used_dir) as server:
         assert ask(server.uri, "SELECT current_user") == "postgres"
 
 
 def test_another_server_at_the_noted_address_is_not_joined(data_dir: Path) -> None:
     with (
-        embedded.serve(data_dir / "one") as one,
-        embedded.serve(data_dir / "two") as two,
+        embedded.serve(data_dir / "one", options=HASTE) as one,
+        embedded.serve(data_dir / "two", options=HASTE) as two,
     ):
         socket_of_one = one.home / "run" / ".s.PGSQL.5432"
         socket_of_two = two.home / "run" / ".s.PGSQL.5432"
@@ -162,22 +172,22 @@ def test_another_server_at_the_noted_address_is_not_joined(data_dir: Path) -> No
         assert lifecycle.answering(lasting_place(data_dir / "two")) == two.uri
 
 
-def test_ctrl_c_reaches_us_and_not_the_server(data_dir: Path) -> None:
-    with embedded.serve(data_dir) as server:
+def test_ctrl_c_reaches_us_and_not_the_server(used_dir: Path) -> None:
+    with embedded.serve(used_dir) as server:
         record = read_pid_file(server.home / "data")
         assert record
         assert os.getsid(record.pid) != os.getsid(0)
 
 
-def test_a_cluster_of_another_major_version_is_refused(data_dir: Path) -> None:
-    with embedded.serve(data_dir) as server:
+def test_a_cluster_of_another_major_version_is_refused(used_dir: Path) -> None:
+    with embedded.serve(used_dir) as server:
         pass
     version = server.home / "data" / "PG_VERSION"
     version.write_text("15\n")
 
     with (
         pytest.raises(ConfigurationError, match="made by PostgreSQL 15") as refused,
-        embedded.serve(data_dir),
+        embedded.serve(used_dir),
     ):
         pass
 
@@ -220,14 +230,14 @@ def test_a_file_in_the_way_is_told(data_dir: Path) -> None:
     assert refused.value.setting == "COUNTERFOIL_DATA_DIR"
 
 
-def test_what_the_server_says_is_told_when_it_does_not_start(data_dir: Path) -> None:
+def test_what_the_server_says_is_told_when_it_does_not_start(used_dir: Path) -> None:
     with (
         pytest.raises(DatabaseUnavailableError, match="max_connections"),
-        embedded.serve(data_dir, options={"max_connections": "many"}),
+        embedded.serve(used_dir, options={"max_connections": "many"}),
     ):
         pass
 
-    with embedded.serve(data_dir) as server:
+    with embedded.serve(used_dir) as server:
         assert ask(server.uri, "SELECT 1") == 1
 
 
@@ -262,12 +272,12 @@ def test_ephemeral_servers_do_not_meet(data_dir: Path) -> None:
         assert ask(one.uri, "SELECT 1") == ask(other.uri, "SELECT 1")
 
 
-def test_a_socket_that_nobody_serves_is_no_server(data_dir: Path) -> None:
-    with embedded.serve(data_dir) as server:
+def test_a_socket_that_nobody_serves_is_no_server(used_dir: Path) -> None:
+    with embedded.serve(used_dir) as server:
         pass
     left = socket.socket(socket.AF_UNIX)
     left.bind(str(server.home / "run" / ".s.PGSQL.5432"))
     left.close()
 
-    with embedded.serve(data_dir) as server:
+    with embedded.serve(used_dir) as server:
         assert ask(server.uri, "SELECT 1") == 1

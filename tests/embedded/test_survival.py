@@ -54,20 +54,20 @@ def stranger() -> Iterator[subprocess.Popen[bytes]]:
 
 
 def test_a_killed_server_comes_back_with_what_was_committed(
-    data_dir: Path, user: Callable[..., User]
+    used_dir: Path, user: Callable[..., User]
 ) -> None:
-    uri, home = user(data_dir).enter()
+    uri, home = user(used_dir).enter()
     keep_a_row(uri)
     os.kill(record_of(home).pid, signal.SIGKILL)
 
-    with embedded.serve(data_dir) as server:
+    with embedded.serve(used_dir) as server:
         assert ask(server.uri) == 1
 
 
 def test_a_killed_client_does_not_take_the_server_from_the_other(
-    data_dir: Path, user: Callable[..., User]
+    used_dir: Path, user: Callable[..., User]
 ) -> None:
-    one, other = user(data_dir), user(data_dir)
+    one, other = user(used_dir), user(used_dir)
     uri, home = one.enter()
     other.enter()
     keep_a_row(uri)
@@ -80,15 +80,15 @@ def test_a_killed_client_does_not_take_the_server_from_the_other(
 
 
 def test_a_server_whose_clients_were_all_killed_is_joined_and_then_stopped(
-    data_dir: Path, user: Callable[..., User]
+    used_dir: Path, user: Callable[..., User]
 ) -> None:
-    killed = user(data_dir)
+    killed = user(used_dir)
     uri, home = killed.enter()
     keep_a_row(uri)
     pid = record_of(home).pid
     killed.kill()
 
-    with embedded.serve(data_dir) as server:
+    with embedded.serve(used_dir) as server:
         assert record_of(home).pid == pid
         assert ask(server.uri) == 1
 
@@ -96,15 +96,15 @@ def test_a_server_whose_clients_were_all_killed_is_joined_and_then_stopped(
 
 
 def test_client_and_server_killed_at_once_leave_the_data(
-    data_dir: Path, user: Callable[..., User]
+    used_dir: Path, user: Callable[..., User]
 ) -> None:
-    killed = user(data_dir)
+    killed = user(used_dir)
     uri, home = killed.enter()
     keep_a_row(uri)
     os.kill(record_of(home).pid, signal.SIGKILL)
     killed.kill()
 
-    both = [user(data_dir) for _ in range(2)]
+    both = [user(used_dir) for _ in range(2)]
 
     assert [ask(one.enter()[0]) for one in both] == [1, 1]
 
@@ -138,25 +138,25 @@ def test_a_used_ephemeral_server_is_not_removed_by_the_next(
 
 
 def test_a_stale_number_that_a_stranger_has_now_is_not_signalled(
-    data_dir: Path, stranger: subprocess.Popen[bytes]
+    used_dir: Path, stranger: subprocess.Popen[bytes]
 ) -> None:
-    with embedded.serve(data_dir) as server:
+    with embedded.serve(used_dir) as server:
         keep_a_row(server.uri)
         written = (server.home / "data" / "postmaster.pid").read_text()
     lines = [str(stranger.pid), *written.splitlines()[1:]]
     (server.home / "data" / "postmaster.pid").write_text("\n".join(lines) + "\n")
     (server.home / "run" / ".s.PGSQL.5432.lock").write_text("\n".join(lines) + "\n")
 
-    with embedded.serve(data_dir) as server:
+    with embedded.serve(used_dir) as server:
         assert ask(server.uri) == 1
 
     assert stranger.poll() is None
 
 
 def test_a_number_that_became_a_strangers_is_not_signalled_at_the_end(
-    data_dir: Path, stranger: subprocess.Popen[bytes]
+    used_dir: Path, stranger: subprocess.Popen[bytes]
 ) -> None:
-    with embedded.serve(data_dir) as server:
+    with embedded.serve(used_dir) as server:
         pid_file = server.home / "data" / "postmaster.pid"
         ours = pid_file.read_text()
         pid_file.write_text(
@@ -165,11 +165,11 @@ def test_a_number_that_became_a_strangers_is_not_signalled_at_the_end(
     assert stranger.poll() is None
 
     pid_file.write_text(ours)
-    assert lifecycle.stop(lasting_place(data_dir))
+    assert lifecycle.stop(lasting_place(used_dir))
 
 
-def test_a_zombies_number_does_not_stop_a_start(data_dir: Path) -> None:
-    with embedded.serve(data_dir) as server:
+def test_a_zombies_number_does_not_stop_a_start(used_dir: Path) -> None:
+    with embedded.serve(used_dir) as server:
         written = (server.home / "data" / "postmaster.pid").read_text()
     zombie = subprocess.Popen(["/bin/true"], stdout=subprocess.PIPE)
     assert zombie.stdout
@@ -178,7 +178,7 @@ def test_a_zombies_number_does_not_stop_a_start(data_dir: Path) -> None:
     lines = [str(zombie.pid), *written.splitlines()[1:]]
     (server.home / "data" / "postmaster.pid").write_text("\n".join(lines) + "\n")
 
-    with embedded.serve(data_dir) as server, psycopg.connect(server.uri):
+    with embedded.serve(used_dir) as server, psycopg.connect(server.uri):
         pass
 
     zombie.communicate()
@@ -191,8 +191,8 @@ def test_processes_are_told_apart(
     look: Callable[[int, Path], Holder],
 ) -> None:
     with (
-        embedded.serve(data_dir / "one") as one,
-        embedded.serve(data_dir / "other") as other,
+        embedded.serve(data_dir / "one", options={"fsync": "off"}) as one,
+        embedded.serve(data_dir / "other", options={"fsync": "off"}) as other,
         psycopg.connect(one.uri) as connection,
     ):
         pid = record_of(one.home).pid
@@ -214,15 +214,15 @@ def test_processes_are_told_apart(
 
 
 def test_a_start_waits_for_the_children_of_a_killed_server(
-    data_dir: Path, user: Callable[..., User]
+    used_dir: Path, user: Callable[..., User]
 ) -> None:
     """They hold the shared memory, which guards the data."""
-    with embedded.serve(data_dir) as server, psycopg.connect(server.uri) as connection:
+    with embedded.serve(used_dir) as server, psycopg.connect(server.uri) as connection:
         child = connection.info.backend_pid
         os.kill(child, signal.SIGSTOP)
         os.kill(record_of(server.home).pid, signal.SIGKILL)
         log = server.home / "server.log"
-        starter = user(data_dir)
+        starter = user(used_dir)
         try:
             while "is still in use" not in log.read_text():
                 assert starter.process.poll() is None

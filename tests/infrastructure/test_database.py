@@ -143,6 +143,15 @@ def test_a_transaction_has_limits_that_end_with_it(database: TestDatabase) -> No
     assert connection.execute(LIMITS).fetchone() == ("0", "0")
 
 
+def test_what_frames_a_transaction_is_never_prepared(table: Connection) -> None:
+    """An older PgBouncer knows no prepared statements; 20 is beyond the threshold."""
+    for _ in range(20):
+        with transaction(table):
+            pass
+
+    assert table.execute("TABLE pg_prepared_statements").fetchall() == []
+
+
 def test_a_pipeline_inside_a_transaction_commits_with_it(table: Connection) -> None:
     with transaction(table):
         with table.pipeline():
