@@ -1,11 +1,16 @@
 """What the edge needs of an installation; wired by infrastructure.bootstrap."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
 
 from application.front_door import SettleOne
+from application.operators.action import Action
+from projections.event_log import EventLog
+from projections.job_history import JobHistory
+from projections.job_list import JobList
+from projections.why import Why
 
 
 class Place(Protocol):
@@ -53,6 +58,41 @@ class Services(Protocol):
     @property
     def settle_order(self) -> SettleOne:
         """Settles one order in a transaction of its own."""
+        ...
+
+    @property
+    def budgets(self) -> Mapping[str, int]:
+        """How many attempts a kind of job has, unless a job says otherwise."""
+        ...
+
+    @property
+    def jobs(self) -> JobList:
+        """Lists jobs."""
+        ...
+
+    @property
+    def job(self) -> JobHistory:
+        """Reads the stream of one job."""
+        ...
+
+    @property
+    def events(self) -> EventLog:
+        """Reads the log."""
+        ...
+
+    @property
+    def why(self) -> Why:
+        """Tells the story of an id."""
+        ...
+
+    @property
+    def retry(self) -> Action:
+        """Revives what is dead."""
+        ...
+
+    @property
+    def cancel(self) -> Action:
+        """Ends what is not finished."""
         ...
 
 

@@ -5,7 +5,7 @@ settings ─► embedded server or the given one ─► schema ─► pool ─�
 
 import os
 import socket
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,12 +14,16 @@ from typing import Final
 import psycopg
 
 from application.front_door import Settled, SettleOne
+from application.operators.action import Action
+from application.operators.cancel import cancel_job
+from application.operators.retry import retry_job
+from application.operators.target import Targets
 from domain.event import Actor, JsonObject
 from infrastructure import embedded
 from infrastructure.client import Client
 from infrastructure.errors import InfrastructureError
 from infrastructure.ids import new_id
-from infrastructure.kinds import Parts
+from infrastructure.kinds import Parts, product_kinds
 from infrastructure.log.horizon import require_positions_ahead
 from infrastructure.postgres import migrator
 from infrastructure.postgres.batch_store import BatchStore
@@ -28,6 +32,10 @@ from infrastructure.postgres.streams import PostgresStreams
 from infrastructure.providers.panel.http_panel import HttpPanel
 from infrastructure.providers.panel.wire import PanelWire
 from infrastructure.settings import Settings
+from projections.event_log import EventLog
+from projections.job_history import JobHistory
+from projections.job_list import JobList
+from projections.why import Why
 
 COMMAND_POOL: Final = 2
 _REPEATS: Final = 5
@@ -55,7 +63,15 @@ class Services:
     """Settings without which some kinds of job are not claimed here."""
     database: Database
     parts: Parts
+    budgets: Mapping[str, int]
+    """How many attempts a kind of job has, unless a job says otherwise."""
     settle_order: SettleOne
+    jobs: JobList
+    job: JobHistory
+    events: EventLog
+    why: Why
+    retry: Action
+    cancel: Action
 
 
 @contextmanager
@@ -140,21 +156,31 @@ def _wired(
         "COUNTERFOIL_REMNAWAVE_URL": settings.remnawave_url,
         "COUNTERFOIL_REMNAWAVE_TOKEN": settings.remnawave_token,
     }
+    streams = PostgresStreams(database)
     parts = Parts(
-        streams=PostgresStreams(database),
+        streams=streams,
         units=BatchStore(database),
         ids=new_id,
         panel=panel,
         username_prefix=settings.panel_username_prefix,
         actor=Actor(type="worker", id=f"{socket.gethostname()[:255]}:{os.getpid()}"),
     )
+    kinds = product_kinds(parts)
+    targets = Targets(parts.streams, streams, kinds)
     return Services(
         place=place,
         migrated=migrated,
         missing=tuple(name for name, value in needed.items() if value is None),
         database=database,
         parts=parts,
+        budgets={name: kind.budget.max_attempts for name, kind in kinds.items()},
         settle_order=settle_over(database),
+        jobs=JobList(database.connection),
+        job=JobHistory(database.connection),
+        events=EventLog(database.connection),
+        why=Why(database.connection),
+        retry=retry_job(targets, parts.units, new_id),
+        cancel=cancel_job(targets, parts.units, new_id),
     )
 
 

@@ -18,6 +18,9 @@ from typing import Final
 import rich_click as click
 
 from api.cli.demonstrating import demo
+from api.cli.history import events, why
+from api.cli.jobs import job, jobs
+from api.cli.operating import cancel, retry
 from api.cli.options import group, option
 from api.cli.output import complain, say
 from api.cli.running import migrate, up, worker
@@ -65,7 +68,20 @@ def counterfoil() -> None:
     """
 
 
-for _command in (up, worker, migrate, settle, simulate, demo):
+for _command in (
+    up,
+    worker,
+    migrate,
+    settle,
+    jobs,
+    job,
+    events,
+    why,
+    retry,
+    cancel,
+    simulate,
+    demo,
+):
     counterfoil.add_command(_command)
 
 

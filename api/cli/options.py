@@ -52,3 +52,6 @@ as_json: Final = option(
     help="Write JSON instead: one document, or one a line.",
 )
 """The machine's form of the same answer."""
+
+tenant: Final = option("--tenant", help="Only this tenant's; all when left out.")
+"""For lists over the whole installation."""

@@ -6,6 +6,7 @@ from uuid import UUID
 
 import msgspec
 
+from application.operators.target import LastEvent
 from application.ports import OperationRow, SettledOrder
 from application.unit import Head
 from domain.event import JsonObject
@@ -74,6 +75,14 @@ _ARGS: Final = """
 SELECT args::text FROM counterfoil.jobs WHERE stream_id = %(id)s
 UNION ALL
 SELECT args::text FROM counterfoil.jobs_dead WHERE stream_id = %(id)s
+"""
+
+_LAST_EVENT: Final = """
+SELECT type, tenant_id, meta->>'correlation_id'
+  FROM counterfoil.events
+ WHERE stream_id = %(id)s
+ ORDER BY version DESC
+ LIMIT 1
 """
 
 _args = msgspec.json.Decoder(dict[str, object])
@@ -170,3 +179,13 @@ class PostgresStreams:
         with self._connections.connection() as connection:
             row = connection.execute(_ARGS, {"id": job}).fetchone()
         return None if row is None else _args.decode(text(row[0]))
+
+    def last_event(self, stream_id: UUID) -> LastEvent | None:
+        """See `application.operators.target.History.last_event`."""
+        with self._connections.connection() as connection:
+            row = connection.execute(_LAST_EVENT, {"id": stream_id}).fetchone()
+        if row is None:
+            return None
+        return LastEvent(
+            tag=text(row[0]), tenant_id=text(row[1]), correlation_id=text(row[2])
+        )

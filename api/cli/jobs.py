@@ -1,0 +1,165 @@
+"""`jobs` and `job`: what is waiting, running or dead, and what one job went through."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+import msgspec
+import rich_click as click
+from rich.table import Table
+from rich.text import Text
+
+from api.cli.options import argument, as_json, command, option, tenant
+from api.cli.outlook import budget_of
+from api.cli.output import aside, document, screen
+from api.cli.timeline import timeline
+from api.cli.times import distance
+from api.installation import Installation
+from application.errors import NotFoundError
+from projections.job_line import JobLine
+from projections.job_list import STATES, JobFilter, JobPage
+
+_MOST: Final = 1000
+
+
+@command
+@option(
+    "--state",
+    type=click.Choice(sorted(STATES)),
+    help="`dead` is what waits for a person; all states when left out.",
+)
+@option("--kind", help="Only jobs of this kind.")
+@option("--queue", help="Only jobs of this queue.")
+@tenant
+@option(
+    "--limit",
+    type=click.IntRange(1, _MOST),
+    default=50,
+    show_default=True,
+    help="How many at most.",
+)
+@option("--after", type=click.UUID, metavar="JOB", help="Go on after this job.")
+@as_json
+@click.pass_obj
+def jobs(  # noqa: PLR0913 - the options of the command, one to one
+    installation: Installation,
+    *,
+    state: str | None,
+    kind: str | None,
+    queue: str | None,
+    tenant: str | None,
+    limit: int,
+    after: UUID | None,
+    as_json: bool,
+) -> None:
+    r"""List jobs that are not over, and dead ones, the newest first.
+
+    A job that has succeeded is in no list; `counterfoil job ID` still tells its story.
+    Arguments are never shown.  With --json each line is one job.
+
+    \b
+    Examples:
+      counterfoil jobs --state running
+      counterfoil jobs --state dead --kind fulfillment
+      counterfoil jobs --limit 100 --after 01a229c8-15d6-7b9a-a414-da3f4ad17f77
+    """
+    wanted = JobFilter(
+        state=state, kind=kind, queue=queue, tenant_id=tenant, after=after, limit=limit
+    )
+    with installation.open() as services:
+        page = services.jobs(wanted)
+        budgets = services.budgets
+    if as_json:
+        for line in page.jobs:
+            told = msgspec.to_builtins(line, builtin_types=(datetime,))
+            document({**told, "budget": budget_of(line, budgets)})
+    else:
+        _show(page, budgets)
+
+
+def _show(page: JobPage, budgets: Mapping[str, int]) -> None:
+    if page.jobs:
+        screen().print(_table(page, budgets))
+    else:
+        aside("no such job")
+    if page.has_more:
+        aside(f"there are more: add --after {page.jobs[-1].job_id}")
+    if page.live_workers == 0 and any(job.state == "waiting" for job in page.jobs):
+        aside("no worker is alive: nothing is claimed until one is", "yellow")
+
+
+def _table(page: JobPage, budgets: Mapping[str, int]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("job", "kind", "state", "attempt", "next", "last code", "note"):
+        table.add_column(name, no_wrap=name == "job", overflow="fold")
+    for job in page.jobs:
+        budget = budget_of(job, budgets)
+        table.add_row(
+            str(job.job_id),
+            Text(job.kind),
+            Text(_state(job), style="red" if job.state == "discarded" else ""),
+            f"{job.attempt}/{'?' if budget is None else budget}",
+            _next(job, page.now),
+            Text(job.error_code or job.code or ""),
+            Text(_note(job, page)),
+        )
+    return table
+
+
+def _state(job: JobLine) -> str:
+    if job.cause is None:
+        return job.state
+    return f"{job.state}: {job.cause.replace('_', ' ')}"
+
+
+def _next(job: JobLine, now: datetime) -> str:
+    if job.died_at is not None:
+        return f"died {distance(job.died_at, now)}"
+    if job.state == "running":
+        until = job.lease_until
+        return "" if until is None else f"lease ends {distance(until, now)}"
+    return distance(job.run_at, now) if job.run_at > now else "now"
+
+
+def _note(job: JobLine, page: JobPage) -> str:
+    notes = [
+        (job.owner_host is not None, f"at {job.owner_host}:{job.owner_pid}"),
+        (job.cancel_requested, "cancel requested"),
+        (job.state == "discarded", str(job.code)),
+        (job.waits_behind is not None, f"behind {job.waits_behind}"),
+        (not job.known and page.live_workers > 0, "unknown kind"),
+    ]
+    return "; ".join(note for is_so, note in notes if is_so)
+
+
+@command
+@argument("job_id", metavar="ID", type=click.UUID)
+@as_json
+@click.pass_obj
+def job(installation: Installation, job_id: UUID, *, as_json: bool) -> None:
+    r"""Tell everything that happened to one job, also after it has succeeded.
+
+    Read from the job's own stream.  Of its arguments only the names are shown.
+
+    \b
+    Examples:
+      counterfoil job 01a229c8-15d6-7b9a-a414-da3f4ad17f77
+    """
+    with installation.open() as services:
+        story = services.job(job_id)
+    if story is None:
+        what = "job"
+        told = f"{job_id}; `counterfoil jobs` lists them, `counterfoil why` any id"
+        raise NotFoundError(what, told)
+    if as_json:
+        document(story)
+        return
+    console = screen()
+    named = ", ".join(story.args) or "none"
+    console.print(
+        f"job {story.job_id}: {story.kind}, queue {story.queue}, {story.state}; "
+        f"arguments: {named}; correlation {story.correlation_id}",
+        markup=False,
+    )
+    console.print(timeline(story.events, of_one_stream=True))

@@ -1,0 +1,113 @@
+"""What happens next and when, read off the heads, one sentence for each thing."""
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+
+from api.cli.timeline import short
+from api.cli.times import at, distance
+from projections.job_line import JobLine
+from projections.why import Story
+
+
+def outlook(story: Story, budgets: Mapping[str, int]) -> list[str]:
+    """Return what happens next; when nothing does, why."""
+    cancelled = {
+        str(each.stream_id) for each in story.operations if each.state == "cancelled"
+    }
+    coming = [
+        f"job …{short(job.job_id)} ({job.kind}): {_job(job, story, budgets, cancelled)}"
+        for job in story.jobs
+    ]
+    return [*coming, *_orders(story)] or ["nothing: everything is done"]
+
+
+def _job(
+    job: JobLine, story: Story, budgets: Mapping[str, int], cancelled: set[str]
+) -> str:
+    if job.state == "running":
+        return _running(job, story.now)
+    if job.state in {"discarded", "cancelled"}:
+        return _dead(job, is_final=job.operation_id in cancelled)
+    return f"{_waiting(job, story)}; {attempts(job, budgets)}"
+
+
+def _running(job: JobLine, now: datetime) -> str:
+    since = "" if job.claimed_at is None else f" since {at(job.claimed_at)}"
+    lease = "" if job.lease_until is None else _lease(job.lease_until, now)
+    asked = "; a cancel is requested" if job.cancel_requested else ""
+    return f"running at {job.owner_host}:{job.owner_pid}{since}, {lease}{asked}"
+
+
+def _lease(until: datetime, now: datetime) -> str:
+    if until < now:
+        return f"its lease ended {distance(until, now)}: it is about to be rescued"
+    return f"lease until {at(until)} ({distance(until, now)})"
+
+
+def _waiting(job: JobLine, story: Story) -> str:
+    when = f"{at(job.run_at)} ({distance(job.run_at, story.now)})"
+    match job.cause:
+        case "parked":
+            told = f"parked because {job.error_code}, looks again {when}"
+        case "after_failure":
+            told = f"waits until {when} after {job.error_code}"
+        case "not_due":
+            told = f"waits until {when}"
+        case _:
+            told = f"due since {when}"
+    if job.waits_behind is not None:
+        told += f", behind job {job.waits_behind}, which has the same serial key"
+    if story.live_workers == 0:
+        told += "; no worker is alive to run it: start `counterfoil up`"
+    elif not job.known:
+        told += f"; no live worker knows {job.kind}"
+    return told
+
+
+def _dead(job: JobLine, *, is_final: bool) -> str:
+    after = "" if job.error_code is None else f" after {job.error_code}"
+    if is_final or (job.state == "cancelled" and job.operation_id is not None):
+        return "nothing: it is cancelled, and so is its operation"
+    revived = f'counterfoil retry {job.job_id} --reason "…"'
+    if job.state == "cancelled":
+        return (
+            f"nothing: it is cancelled ({job.code}); to run it all the same: {revived}"
+        )
+    return f"dead because {job.code}{after}; only a person can revive it: {revived}"
+
+
+def attempts(job: JobLine, budgets: Mapping[str, int]) -> str:
+    """Return how much of its budget a job has spent."""
+    budget = budget_of(job, budgets)
+    return f"{job.attempt} of {'?' if budget is None else budget} attempts spent"
+
+
+def budget_of(job: JobLine, budgets: Mapping[str, int]) -> int | None:
+    """Return the attempts that a job has; None when only its own worker knows."""
+    return budgets.get(job.kind) if job.max_attempts is None else job.max_attempts
+
+
+def _orders(story: Story) -> Iterator[str]:
+    """Say what each order that is not fulfilled waits for."""
+    serving = {
+        each.order_stream_id: each.covered_by or each.stream_id
+        for each in story.operations
+        if each.order_stream_id is not None
+    }
+    states = {each.stream_id: each.state for each in story.operations}
+    for order in story.orders:
+        if order.state == "fulfilled":
+            continue
+        operation = serving.get(order.stream_id)
+        if operation is None:
+            yield f"order {order.order_id}: what it owes is decided by its job"
+            continue
+        state = states.get(operation, "unknown")
+        if state == "cancelled":
+            stays = f"stays {order.state}, its operation is cancelled"
+            yield f"order {order.order_id}: {stays}"
+        else:
+            yield (
+                f"order {order.order_id}: fulfilled when operation …{short(operation)} "
+                f"({state}) succeeds"
+            )

@@ -1,0 +1,181 @@
+"""Events as lines for a person: when, what, of which stream, how, and by whom."""
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from rich.table import Table
+from rich.text import Text
+
+from api.cli.times import at
+from domain.members import is_list, is_object
+from domain.text import clean, cut
+from projections.log_event import LogEvent
+
+_ID_DIGITS: Final = 6
+"""The last hex digits of an id; the first ones are a clock."""
+_LONGEST: Final = 160
+_BAD: Final = frozenset(
+    {
+        "fulfillment.attempt_failed",
+        "fulfillment.failed",
+        "job.attempt_failed",
+        "job.discarded",
+        "job.lease_expired",
+        "operator.action_refused",
+    }
+)
+_GOOD: Final = frozenset(
+    {"fulfillment.succeeded", "job.succeeded", "order.fulfilled", "wallet.credited"}
+)
+
+
+def label(event: LogEvent) -> str:
+    """Return the short name of an event's stream: its kind and its last digits."""
+    kind = event.type.partition(".")[0]
+    word = {"fulfillment": "operation", "wallet": "order"}.get(kind, kind)
+    return f"{word} …{short(event.stream_id)}"
+
+
+def short(stream_id: UUID) -> str:
+    """Return the digits by which a person tells ids apart."""
+    return stream_id.hex[-_ID_DIGITS:]
+
+
+def timeline(events: Iterable[LogEvent], *, of_one_stream: bool = False) -> Table:
+    """Return events as a table; one stream's show their versions instead of a name."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("when", no_wrap=True)
+    table.add_column("version" if of_one_stream else "position", justify="right")
+    table.add_column("what", no_wrap=True)
+    if not of_one_stream:
+        table.add_column("of", no_wrap=True)
+    table.add_column("how", overflow="fold")
+    table.add_column("by", overflow="fold")
+    for event in events:
+        number = event.version if of_one_stream else event.position
+        where = [] if of_one_stream else [Text(label(event))]
+        table.add_row(
+            at(event.recorded_at),
+            str(number),
+            Text(event.type, style=_style(event.type)),
+            *where,
+            Text(details(event)),
+            Text(actor(event)),
+        )
+    return table
+
+
+def _style(tag: str) -> str:
+    return "red" if tag in _BAD else "green" if tag in _GOOD else ""
+
+
+def actor(event: LogEvent) -> str:
+    """Return who did it, under which claim, and the reason that was given."""
+    meta = event.meta
+    parts = [f"{meta.actor.type} {meta.actor.id}"]
+    if meta.causation.job is not None:
+        claim = f"job …{short(meta.causation.job)}"
+        token = meta.causation.token
+        parts.append(f"for {claim}" + ("" if token is None else f" token {token}"))
+    if meta.reason is not None:
+        parts.append(f"because “{meta.reason}”")
+    return clean(" ".join(parts))
+
+
+type Told = Callable[[object], str]
+
+
+def _as(form: str) -> Told:
+    return form.format
+
+
+def _instant(form: str) -> Told:
+    def told(value: object) -> str:
+        try:
+            return form.format(at(datetime.fromisoformat(str(value))))
+        except ValueError:
+            return form.format(value)
+
+    return told
+
+
+def _stream(form: str) -> Told:
+    def told(value: object) -> str:
+        try:
+            return form.format(short(UUID(str(value))))
+        except ValueError:
+            return form.format(value)
+
+    return told
+
+
+def _names(form: str) -> Told:
+    def told(value: object) -> str:
+        names = [str(each) for each in value] if is_list(value) else [str(value)]
+        return form.format(", ".join(names)) if names else ""
+
+    return told
+
+
+def _owner(value: object) -> str:
+    return f"on {value.get('host')}:{value.get('pid')}" if is_object(value) else ""
+
+
+def _observed(value: object) -> str:
+    if not is_object(value):
+        return ""
+    told = _instant("until {}")(value.get("expire_at"))
+    return f"panel user {value.get('panel_user_id')} is {value.get('status')} {told}"
+
+
+def _desired(value: object) -> str:
+    return _instant("ends {}")(value.get("ends_at")) if is_object(value) else ""
+
+
+_MEMBERS: Final[Mapping[str, Told]] = {
+    "order_id": str,
+    "action": str,
+    "target": str,
+    "kind": str,
+    "operation": str,
+    "customer_id": _as("customer {}"),
+    "username": _as("panel user {}"),
+    "amount_minor": _as("{} minor units"),
+    "currency": str,
+    "desired_version": _as("version {}"),
+    "desired": _desired,
+    "attempt": _as("attempt {}"),
+    "code": str,
+    "error_code": _as("after {}"),
+    "cause": str,
+    "error": _as("“{}”"),
+    "calls": _names("calls {}"),
+    "observed": _observed,
+    "owner": _owner,
+    "lease_seconds": _as("lease {} s"),
+    "run_at": _instant("due {}"),
+    "retry_at": _instant("again {}"),
+    "until": _instant("until {}"),
+    "parkings": _as("parking {}"),
+    "covered_by": _stream("by operation …{}"),
+    "args": _names("arguments {}"),
+    "result": _names("result {}"),
+}
+"""How members are told, in this order; members of other names are left to --json."""
+
+_OPERATION: Final[Mapping[str, Told]] = {"operation": _stream("by operation …{}")}
+"""Of `order.fulfilled` the member names a stream."""
+
+
+def details(event: LogEvent) -> str:
+    """Return what an event says, in words, on one line."""
+    special = _OPERATION if event.type == "order.fulfilled" else {}
+    told = [
+        special.get(name, say)(value)
+        for name, say in _MEMBERS.items()
+        if (value := event.data.get(name)) is not None
+    ]
+    line = ", ".join(part for part in told if part)
+    return cut(" ".join(clean(line).split()), _LONGEST)

@@ -1,0 +1,1 @@
+"""What operators may do to jobs and operations, each with a reason."""

@@ -1,0 +1,128 @@
+"""One action of an operator on a target, carried out or refused, and on record."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+from uuid import UUID
+
+import msgspec
+
+from application.errors import ApplicationError, StateConflictError, TwinError
+from application.operators.instruction import Instruction, as_given
+from application.operators.refusals import About, Refusals, about_nothing
+from application.operators.target import Target, Targets
+from application.unit import Group, Locked, Refused, UnitOfWork, Written
+from domain.event import Instant
+from domain.operators.events import ActionRefused
+from domain.stream import Change, StreamKind
+
+GONE: Final = Refused("gone")
+"""The job moved between its tables after it was found; find it again."""
+
+CONFLICT: Final = Refused("conflict")
+"""A unique key is taken."""
+_ROUNDS: Final = 3
+
+type Decide = Callable[[Target, Locked, Instant], tuple[Change, ...] | Refused]
+"""What the action changes of a locked target.
+
+A refusal's code is the kind of the stream and its stage: `job_running`.
+"""
+
+
+class Done(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What an action has changed."""
+
+    job_id: UUID | None
+    operation_id: UUID | None
+    events: tuple[str, ...]
+    """Tags of the events that it wrote; none: it was so already."""
+    position: int
+    """A reader at this position of the log sees them; 0 when there are none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Action:
+    """A verb with its rule; the same for every route that leads to it."""
+
+    verb: str
+    decide: Decide
+    remedy: Callable[[str, str], str]
+    """What can be done instead, from the kind of the stream and its stage."""
+    targets: Targets
+    units: UnitOfWork
+    refusals: Refusals
+
+    def __call__(self, key: str, instruction: Instruction) -> Done:
+        """Return what was done to the job or operation whose id is `key`.
+
+        Raises:
+            NotFoundError: nothing has that id.
+            StateConflictError: its stage forbids it.
+            TwinError: a live job has the same unique key.
+            DatabaseUnavailableError: nothing is known to be done.
+        """
+        try:
+            return self._done(key, instruction)
+        except ApplicationError as error:
+            self.refusals.record(
+                ActionRefused(action=self.verb, target=as_given(key), code=error.code),
+                instruction,
+                self._about(key),
+            )
+            raise
+
+    def _done(self, key: str, instruction: Instruction) -> Done:
+        for _ in range(_ROUNDS):
+            target = self.targets.find(key)
+            group = Group(
+                refs=target.refs,
+                decide=partial(self.decide, target),
+                meta=instruction.meta(target.correlation_id),
+            )
+            (result,) = self.units.commit([group])
+            if isinstance(result, Written):
+                return _told(target, result)
+            if result == CONFLICT:
+                self._refuse_twin(target)
+            elif isinstance(result, Refused) and result != GONE:
+                raise self._conflict(key, result)
+        raise self._conflict(key, Refused("job_changing"))
+
+    def _refuse_twin(self, target: Target) -> None:
+        """Name the live job that has the key; none any more: it is tried again."""
+        if target.unique_key is None or target.job is None:
+            return
+        twin = self.targets.streams.live_job_with_key(
+            target.tenant_id, target.unique_key
+        )
+        if twin is not None and twin != target.job:
+            raise TwinError(str(target.job.id), str(twin.id))
+
+    def _conflict(self, key: str, refused: Refused) -> StateConflictError:
+        what, _, stage = refused.code.partition("_")
+        return StateConflictError(what, key, stage, self.remedy(what, stage))
+
+    def _about(self, key: str) -> About:
+        last = self.targets.last_event(key)
+        if last is None:
+            return about_nothing(key)
+        return About(last.tenant_id, last.correlation_id)
+
+
+def _told(target: Target, written: Written) -> Done:
+    return Done(
+        job_id=None if target.job is None else target.job.id,
+        operation_id=None if target.record is None else target.record.id,
+        events=tuple(
+            event.tag
+            for change in sorted(written.changes, key=_jobs_first)
+            for event in change.events
+        ),
+        position=written.position,
+    )
+
+
+def _jobs_first(change: Change) -> bool:
+    return change.ref.kind is not StreamKind.JOB

@@ -1,0 +1,62 @@
+"""Cancel what is not finished: the job and the record that it serves.
+
+waiting job      ► cancelled at once, and its record with it
+running job      ► its worker is asked to stop, and knows within one heartbeat
+dead job         ► its failed record is cancelled: no retry revives it any more
+cancelled        ► nothing, it is so already
+succeeded        ► refused: final is final (I6)
+"""
+
+from application.operators.action import GONE, Action
+from application.operators.changes import commanded, record_commanded, state_of
+from application.operators.refusals import Refusals
+from application.operators.target import FINAL, Target, Targets
+from application.unit import Ids, Locked, Refused, UnitOfWork
+from domain.event import Instant
+from domain.fulfillment import aggregate as operations
+from domain.fulfillment.aggregate import FulfillmentOperation
+from domain.fulfillment.aggregate import Stage as OperationStage
+from domain.jobs.aggregate import Cancel, Job, Stage
+from domain.stream import Change
+
+_LIVE = frozenset({Stage.WAITING, Stage.RUNNING})
+
+
+def cancel_job(targets: Targets, units: UnitOfWork, ids: Ids) -> Action:
+    """Return the action that ends a job with its record."""
+    return Action(
+        verb="cancel",
+        decide=_decide,
+        remedy=_remedy,
+        targets=targets,
+        units=units,
+        refusals=Refusals(units, ids),
+    )
+
+
+def _decide(
+    target: Target, locked: Locked, _now: Instant
+) -> tuple[Change, ...] | Refused:
+    operation = state_of(locked, target.record, FulfillmentOperation)
+    if operation is not None and operation.stage is OperationStage.SUCCEEDED:
+        return Refused(f"operation_{operation.stage}")
+    job = state_of(locked, target.job, Job)
+    if target.job is not None and job is None:
+        return GONE
+    if target.job is not None and job is not None and job.stage in _LIVE:
+        return commanded(locked, target.job, target.record, Cancel())
+    if target.record is not None and operation is not None:
+        return record_commanded(locked, target.record, operations.Cancel())
+    if job is not None and job.stage is Stage.CANCELLED:
+        return ()
+    return GONE if job is None else Refused(f"job_{job.stage}")
+
+
+def _remedy(what: str, stage: str) -> str:
+    match stage:
+        case "discarded":
+            return f"a dead {what} does not run; leave it, or retry it"
+        case "changing":
+            return "ask again"
+        case _:
+            return FINAL

@@ -1,0 +1,55 @@
+"""Refused actions go on record too, in a stream of their own (I9)."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from application.operators.instruction import Instruction, as_given
+from application.unit import Group, Ids, UnitOfWork
+from domain.operators.events import ActionRefused, Remark, evolve
+from domain.stream import Change, Ref, StreamKind
+
+DEFAULT_TENANT: Final = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class Refusals:
+    """Records what operators asked for and were refused."""
+
+    units: UnitOfWork
+    ids: Ids
+
+    def record(
+        self, refused: ActionRefused, instruction: Instruction, about: "About"
+    ) -> None:
+        """Commit the refusal; its target's version stays as it is.
+
+        Raises:
+            DatabaseUnavailableError: it is not known to be recorded.
+        """
+        ref = Ref(StreamKind.REMARK, self.ids())
+        change = Change(
+            ref=ref,
+            tenant_id=about.tenant_id,
+            expected=0,
+            events=(refused,),
+            state=evolve(Remark(), refused),
+        )
+        group = Group(
+            refs=(ref,),
+            decide=lambda _locked, _now: (change,),
+            meta=instruction.meta(about.correlation_id),
+        )
+        self.units.commit([group])
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """Where a refusal belongs: with its target, if there is one."""
+
+    tenant_id: str
+    correlation_id: str
+
+
+def about_nothing(key: str) -> About:
+    """Return where a refusal belongs whose target nobody knows."""
+    return About(DEFAULT_TENANT, f"operator:{as_given(key)}")

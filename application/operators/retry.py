@@ -1,0 +1,62 @@
+"""Retry what is dead: the job and the record that it serves, in one transaction.
+
+ discarded job    its record failed or there is none    ► waiting, budget reset
+ cancelled job    no record                             ► waiting, budget reset
+ anything else                                          ► refused
+
+The record that succeeded or was cancelled is final; so is a job that succeeded: it
+is in neither table, so no statement can bring it back (I6).
+"""
+
+from application.operators.action import GONE, Action
+from application.operators.changes import commanded, state_of
+from application.operators.refusals import Refusals
+from application.operators.target import FINAL, Target, Targets
+from application.unit import Ids, Locked, Refused, UnitOfWork
+from domain.event import Instant
+from domain.fulfillment.aggregate import FulfillmentOperation
+from domain.fulfillment.aggregate import Stage as OperationStage
+from domain.jobs.aggregate import Job, RetryDead, Stage
+from domain.stream import Change
+
+_DEAD = frozenset({Stage.DISCARDED, Stage.CANCELLED})
+_FINAL = frozenset({OperationStage.SUCCEEDED, OperationStage.CANCELLED})
+
+
+def retry_job(targets: Targets, units: UnitOfWork, ids: Ids) -> Action:
+    """Return the action that revives a dead job with its record."""
+    return Action(
+        verb="retry",
+        decide=_decide,
+        remedy=_remedy,
+        targets=targets,
+        units=units,
+        refusals=Refusals(units, ids),
+    )
+
+
+def _decide(
+    target: Target, locked: Locked, now: Instant
+) -> tuple[Change, ...] | Refused:
+    operation = state_of(locked, target.record, FulfillmentOperation)
+    if operation is not None and operation.stage in _FINAL:
+        return Refused(f"operation_{operation.stage}")
+    if target.job is None:
+        # Its job is found by its key, so an unfinished or failed record has one.
+        return Refused(f"operation_{operation.stage}" if operation else GONE.code)
+    job = state_of(locked, target.job, Job)
+    if job is None:
+        return GONE
+    if job.stage not in _DEAD:
+        return Refused(f"job_{job.stage}")
+    return commanded(locked, target.job, target.record, RetryDead(run_at=now))
+
+
+def _remedy(what: str, stage: str) -> str:
+    match stage:
+        case "waiting" | "running" | "changing" | "pending" | "retrying":
+            return "it runs without a person's help; `counterfoil why` says when"
+        case "cancelled":
+            return f"a cancelled {what} stays so; settle a new order instead"
+        case _:
+            return FINAL

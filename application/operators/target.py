@@ -1,0 +1,149 @@
+"""What an operator's id means: a job, and the operation that the job serves.
+
+Both ids lead to the same pair, so retrying a job retries its record, and the other
+way round: one use case, two routes (mechanisms 25).
+"""
+
+from dataclasses import dataclass
+from typing import Final, Protocol
+from uuid import UUID
+
+import msgspec
+
+from application.errors import NotFoundError, StateConflictError
+from application.job_kinds import Kinds
+from application.policies import FULFILLMENT
+from application.ports import Streams
+from application.unit import Head
+from domain.event import JsonObject
+from domain.fulfillment.aggregate import FulfillmentOperation
+from domain.jobs.aggregate import Job
+from domain.jobs.events import Succeeded
+from domain.stream import Ref, StreamKind
+
+_LOOKS: Final = 3
+"""A job that moves between its tables while one looks is found at the next look."""
+
+_JOB: Final = "job"
+
+FINAL: Final = "what succeeded is final"
+
+
+class LastEvent(msgspec.Struct, frozen=True, kw_only=True):
+    """The end of one stream."""
+
+    tag: str
+    tenant_id: str
+    correlation_id: str
+
+
+class History(Protocol):
+    """Looks at the ends of streams, where there is no head any more."""
+
+    def last_event(self, stream_id: UUID) -> LastEvent | None:
+        """Return the last event of a stream, or None when there is no such stream."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """One job and its record; at least one of them."""
+
+    job: Ref | None
+    record: Ref | None
+    tenant_id: str
+    correlation_id: str
+    unique_key: str | None = None
+
+    @property
+    def refs(self) -> tuple[Ref, ...]:
+        """The heads to lock."""
+        return tuple(ref for ref in (self.record, self.job) if ref is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class Targets:
+    """Finds the targets of operators' ids."""
+
+    streams: Streams
+    history: History
+    kinds: Kinds
+
+    def find(self, key: str) -> Target:
+        """Return what the id of a job or of an operation stands for.
+
+        Raises:
+            NotFoundError: nothing of that kind has the id.
+            StateConflictError: it was a job that has succeeded.
+        """
+        id_ = _as_id(key)
+        if id_ is None:
+            raise _unknown(key)
+        for _ in range(_LOOKS):
+            found = self._job(id_) or self._operation(id_)
+            if found is not None:
+                return found
+            last = self.history.last_event(id_)
+            if last is None or not last.tag.startswith("job."):
+                raise _unknown(key)
+            if last.tag == Succeeded.tag:
+                break
+        raise StateConflictError(_JOB, key, Succeeded.tag.removeprefix("job."), FINAL)
+
+    def last_event(self, key: str) -> LastEvent | None:
+        """Return the end of the stream that `key` names, if it names one."""
+        id_ = _as_id(key)
+        return None if id_ is None else self.history.last_event(id_)
+
+    def _job(self, id_: UUID) -> Target | None:
+        ref = Ref(StreamKind.JOB, id_)
+        head = self.streams.head(ref)
+        if head is None or not isinstance(head.state, Job):
+            return None
+        args = self.streams.job_args(id_)
+        record = None if args is None else self._record(head.state.kind, args)
+        return _target(head, job=ref, record=record, key=head.state.unique_key)
+
+    def _record(self, kind: str, args: JsonObject) -> Ref | None:
+        entry = self.kinds.get(kind)
+        if entry is None or entry.record is None:
+            return None
+        try:
+            operation = entry.record(msgspec.convert(args, entry.args))
+        except (msgspec.ValidationError, ValueError):
+            return None
+        return Ref(StreamKind.OPERATION, operation)
+
+    def _operation(self, id_: UUID) -> Target | None:
+        ref = Ref(StreamKind.OPERATION, id_)
+        head = self.streams.head(ref)
+        if head is None or not isinstance(head.state, FulfillmentOperation):
+            return None
+        key = f"{FULFILLMENT}:{id_}"
+        job = self.streams.live_job_with_key(
+            head.tenant_id, key
+        ) or self.streams.dead_job_with_key(head.tenant_id, key)
+        return _target(head, job=job, record=ref, key=key)
+
+
+def _target(
+    head: Head, *, job: Ref | None, record: Ref | None, key: str | None
+) -> Target:
+    return Target(
+        job=job,
+        record=record,
+        tenant_id=head.tenant_id,
+        correlation_id=head.correlation_id,
+        unique_key=key,
+    )
+
+
+def _as_id(key: str) -> UUID | None:
+    try:
+        return UUID(key)
+    except ValueError:
+        return None
+
+
+def _unknown(key: str) -> NotFoundError:
+    return NotFoundError("job or operation", key)
