@@ -22,6 +22,8 @@ from infrastructure.telemetry import emit
 DEAD_THREAD: Final = 70
 """EX_SOFTWARE of sysexits.h."""
 
+_LOOK_SECONDS: Final = 0.5
+
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 
 
@@ -30,7 +32,10 @@ def work_until_stopped(worker: Worker) -> None:
     threading.excepthook = _end_the_process
     with _stop_signal() as stop:
         worker.start()
-        stop.wait()
+        # Not for ever: a signal that arrives while the main thread is stopped (SIGCONT,
+        # then SIGTERM at once) is taken by another thread and wakes this one not.
+        while not stop.wait(_LOOK_SECONDS):
+            pass
         worker.stop()
 
 
