@@ -113,7 +113,7 @@ class Processes:
         for process in self.workers:
             if process.poll() is None:
                 process.send_signal(signal.SIGTERM)
-        return [process.wait(_STOP_SECONDS) for process in self.workers]
+        return [_ended(process) for process in self.workers]
 
     def stop_panel(self) -> None:
         """Let the simulator close its book."""
@@ -140,6 +140,20 @@ class Processes:
 
     def _failed(self, what: str, log: str) -> str:
         return f"{what} ended or did not start; see {self._place.folder / log}"
+
+
+def _ended(process: "subprocess.Popen[bytes]") -> int:
+    """Return the exit code; a process that does not end is killed, and shows it."""
+    try:
+        return process.wait(_STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+        return NEVER_ENDED
+
+
+NEVER_ENDED: Final = 255
+"""Stands for the exit code of a worker that did not stop when it was asked to."""
 
 
 def _answers(url: str) -> bool:
