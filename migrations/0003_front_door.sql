@@ -318,7 +318,6 @@ $$;
 CREATE FUNCTION counterfoil.settle_order(request jsonb) RETURNS jsonb
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog
-SET enable_seqscan = off -- a plan made while the table was small outlives its growth
 AS $$
 DECLARE
     at          CONSTANT timestamptz := counterfoil.now();
@@ -354,13 +353,15 @@ BEGIN
         VALUES (tenant, 'order', asked->>'orderId', digest, order_uuid, job_uuid, coalesce(job_at, order_at), at)
         ON CONFLICT (tenant_id, kind, key) DO NOTHING;
         EXIT WHEN FOUND;
-        SELECT k.* INTO stored
-          FROM counterfoil.external_keys k
-         WHERE k.tenant_id = tenant AND k.kind = 'order' AND k.key = asked->>'orderId';
-        IF FOUND AND stored.request_hash <> digest THEN
+        -- EXECUTE plans anew: a cached plan that was made while the table was small
+        -- would scan it when it is large.
+        EXECUTE 'SELECT k.* FROM counterfoil.external_keys k
+                  WHERE k.tenant_id = $1 AND k.kind = ''order'' AND k.key = $2'
+           INTO stored USING tenant, asked->>'orderId';
+        IF stored.request_hash <> digest THEN
             RAISE EXCEPTION 'idempotency_key_reused: order % was settled with other content', stored.key
                 USING ERRCODE = 'CF409', HINT = 'idempotency_key_reused', DETAIL = 'orderId';
-        ELSIF FOUND THEN
+        ELSIF stored.request_hash = digest THEN
             RETURN jsonb_build_object('orderId', stored.key, 'streamId', stored.stream_id, 'jobId', stored.job_id,
                                       'replayed', true, 'position', stored.position);
         ELSIF round = 5 THEN
@@ -450,7 +451,6 @@ $$;
 CREATE FUNCTION counterfoil.enqueue(request jsonb) RETURNS jsonb
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog
-SET enable_seqscan = off -- as above
 AS $$
 DECLARE
     at          CONSTANT timestamptz := counterfoil.now();
@@ -509,12 +509,15 @@ BEGIN
                 one_key, turn_key, 0, last_due, false, correlation, args)
         ON CONFLICT (tenant_id, unique_key) DO NOTHING;
         EXIT WHEN FOUND;
-        SELECT j.stream_id INTO live
-          FROM counterfoil.jobs j
-         WHERE j.tenant_id = tenant AND j.unique_key = one_key;
-        IF FOUND THEN
-            -- Only to say how far a reader has to be: nothing is decided from it.
-            SELECT e.position INTO told_at FROM counterfoil.events e WHERE e.stream_id = live AND e.version = 1;
+        -- Planned anew, as above. The position only says how far a reader has to be:
+        -- nothing is decided from it.
+        EXECUTE 'SELECT j.stream_id,
+                        (SELECT e.position FROM counterfoil.events e
+                          WHERE e.stream_id = j.stream_id AND e.version = 1)
+                   FROM counterfoil.jobs j
+                  WHERE j.tenant_id = $1 AND j.unique_key = $2'
+           INTO live, told_at USING tenant, one_key;
+        IF live IS NOT NULL THEN
             RETURN jsonb_build_object('jobId', live, 'duplicate', true, 'position', told_at);
         ELSIF round = 5 THEN
             RAISE EXCEPTION 'serialization_failure: jobs with the key % come and go', one_key
