@@ -3,6 +3,7 @@
 import socket
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -210,6 +211,28 @@ def test_a_connection_from_before_a_freeze_is_not_used_after_it() -> None:
 
     assert isinstance(result, Answer)
     assert server.connections == 2
+
+
+def test_of_many_connections_from_before_a_freeze_none_is_tried() -> None:
+    clock = MovableClock()
+    together = threading.Barrier(6)
+
+    def meet(connection: socket.socket, head: bytes) -> None:
+        if header(head, "X-Request-ID") == "op.1.1":
+            together.wait(timeout=10)
+        fine(connection, head)
+
+    with RawServer(meet) as server, ThreadPoolExecutor(6) as threads:
+        wire = PanelWire(server.url, "t", clock=clock)
+        for _ in range(6):
+            threads.submit(wire.send, READ, "op.1.1", OpenGuard())
+        threads.shutdown()
+        clock.frozen_for = REST_SECONDS + 1
+        result = wire.send(READ, "op.1.2", OpenGuard())
+        wire.close()
+
+    assert isinstance(result, Answer)
+    assert server.connections == 7
 
 
 @pytest.mark.parametrize("nth", [1, 2])
