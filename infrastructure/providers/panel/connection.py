@@ -81,11 +81,7 @@ class BoundedStream(httpcore.NetworkStream):
         exchange = EXCHANGE.get()
         left = seconds_left(self._clock)
         if left <= 0:
-            raise (
-                httpcore.ConnectTimeout
-                if not exchange.has_sent
-                else httpcore.WriteTimeout
-            )
+            raise httpcore.WriteTimeout
         if not exchange.has_sent:
             if not exchange.guard.may_begin():
                 raise HaltedError
