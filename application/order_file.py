@@ -7,7 +7,6 @@ whose first bytes make no sense of the rest (no header, a column twice) does.
 import csv
 import json
 from collections.abc import Callable, Iterable, Iterator
-from io import TextIOWrapper
 from typing import IO
 
 import msgspec
@@ -66,12 +65,7 @@ def read_orders(stream: IO[bytes], *, as_columns: bool) -> Orders:
     Raises:
         OrderFileError: the file is empty, or its header is unusable.
     """
-    # A byte that is no UTF-8 becomes a lone surrogate, which its own line is refused
-    # for; utf-8-sig drops the mark that spreadsheets put first.
-    text = TextIOWrapper(
-        stream, encoding="utf-8-sig", errors="surrogateescape", newline=""
-    )
-    lines = enumerate(text, start=1)
+    lines = enumerate(_decoded(stream), start=1)
     for number, line in lines:
         if line.strip():
             rest = _chained(line, (told for _, told in lines))
@@ -81,6 +75,18 @@ def read_orders(stream: IO[bytes], *, as_columns: bool) -> Orders:
                 )
             return _csv(rest, number)
     raise OrderFileError(1, "the file is empty")
+
+
+def _decoded(stream: IO[bytes]) -> Iterator[str]:
+    """Yield lines of text; a byte that is no UTF-8 becomes a lone surrogate.
+
+    So only the line that holds it is refused.  The mark that spreadsheets put first
+    is dropped.
+    """
+    encoding = "utf-8-sig"
+    for line in stream:
+        yield line.decode(encoding, "surrogateescape")
+        encoding = "utf-8"
 
 
 def _chained(first: str, rest: Iterable[str]) -> Iterator[str]:

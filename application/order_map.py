@@ -37,7 +37,7 @@ INTEGERS: Final = frozenset(
 """Members of a settlement that are integers, wherever they stand."""
 
 _PLACEHOLDER: Final = re.compile(r"\{([^{}:]+)(?::([^{}]*))?\}")
-_INTEGER: Final = re.compile(r"-?[0-9]{1,19}")
+_INTEGER: Final = re.compile(r"-?[0-9]{1,40}")
 _DECIMAL: Final = re.compile(r"-?[0-9]{1,19}(?:[.][0-9]{1,19})?")
 
 

@@ -149,8 +149,10 @@ class Client:
 
 
 def _plain_args(args: Mapping[str, object] | msgspec.Struct | None) -> Plain:
-    # Instants stay what they are until `plain` has looked for their offset.
-    told: object = msgspec.to_builtins(args or {}, builtin_types=(datetime,))
+    told: object = {} if args is None else args
+    if isinstance(args, msgspec.Struct):
+        # Instants stay what they are until `plain` has looked for their offset.
+        told = msgspec.to_builtins(args, builtin_types=(datetime,))
     return plain(told, "args")
 
 

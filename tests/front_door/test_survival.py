@@ -1,0 +1,66 @@
+"""I14: what the commit of the SQL call accepted is there after a crash."""
+
+import json
+import os
+import shutil
+import signal
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from infrastructure import embedded
+from infrastructure.embedded.postmaster import read_pid_file
+from infrastructure.postgres.database import connect
+from infrastructure.postgres.migrator import migrate
+from tests.front_door import rows
+
+pytestmark = [pytest.mark.database, pytest.mark.crash]
+
+ORDER = {
+    "orderId": "o",
+    "customerId": "c",
+    "kind": "purchase",
+    "currency": "USD",
+    "amountMinor": 1,
+    "lines": [{"line": 1, "type": "access", "days": 30}],
+}
+
+
+@pytest.fixture
+def data_dir() -> Iterator[Path]:
+    """A short path that the server's account may enter."""
+    folder = Path(tempfile.mkdtemp(prefix="counterfoil-front-door-"))
+    folder.chmod(0o711)
+    yield folder / "var"
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def kill_server(home: Path) -> None:
+    """End the server that this test started, as a power cut does."""
+    record = read_pid_file(home / "data")
+    assert record is not None
+    os.kill(record.pid, signal.SIGKILL)
+
+
+def test_i14_a_settlement_survives_the_death_of_the_server(data_dir: Path) -> None:
+    with embedded.serve(data_dir) as server:
+        migrate(server.uri)
+        with connect(server.uri) as shop:
+            settled = rows.one(
+                shop, "SELECT counterfoil.settle_order(%s::jsonb)", json.dumps(ORDER)
+            )
+            accepted = rows.counted(shop)
+            kill_server(server.home)
+            with pytest.raises(psycopg.OperationalError):
+                shop.execute("SELECT 1")
+
+    with embedded.serve(data_dir) as server, connect(server.uri) as reader:
+        assert rows.counted(reader) == accepted
+        assert accepted["orders"] == accepted["jobs"] == accepted["outbox"] == 1
+        (again,) = rows.one(
+            reader, "SELECT counterfoil.settle_order(%s::jsonb)", json.dumps(ORDER)
+        )
+        assert again == settled[0] | {"replayed": True}
