@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final
 
-from infrastructure.errors import ConfigurationError
+from infrastructure.errors import ConfigurationError, DatabaseUnavailableError
 
 UNPRIVILEGED: Final = "nobody"
 """Runs the server when we are root: PostgreSQL refuses root."""
@@ -36,7 +36,20 @@ class Account:
         output: IO[bytes] | int = subprocess.DEVNULL,
         errors: IO[bytes] | int = subprocess.STDOUT,
     ) -> subprocess.CompletedProcess[bytes]:
-        """Run a tool to its end under this account, with a clean environment."""
+        """Run a tool to its end under this account, with a clean environment.
+
+        Raises:
+            DatabaseUnavailableError: it did not end in minutes.
+        """
+        try:
+            return self._run(argv, output, errors)
+        except subprocess.TimeoutExpired as error:
+            detail = f"{argv[0]} did not end in {_TOOL_SECONDS} s"
+            raise DatabaseUnavailableError(detail) from error
+
+    def _run(
+        self, argv: Sequence[str], output: IO[bytes] | int, errors: IO[bytes] | int
+    ) -> subprocess.CompletedProcess[bytes]:
         return subprocess.run(  # noqa: S603 - an argument list of ours, no shell
             argv,
             stdin=subprocess.DEVNULL,

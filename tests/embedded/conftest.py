@@ -68,7 +68,9 @@ def data_dir() -> Iterator[Path]:
     finally:
         for home in outside.rglob("postgres"):
             if (home / "data").exists():
-                lifecycle.stop(lasting_place(home.parent))
+                place = lasting_place(home.parent)
+                lifecycle.stop(place)
+                place.give_sockets_back()
         shutil.rmtree(outside)
 
 
