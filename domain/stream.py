@@ -11,12 +11,7 @@ from uuid import UUID
 
 import msgspec
 
-from domain.entitlement.aggregate import Entitlement
 from domain.event import Event
-from domain.fulfillment.aggregate import FulfillmentOperation
-from domain.jobs.aggregate import Job
-from domain.operators.events import Remark
-from domain.order.aggregate import Order
 
 
 class StreamKind(IntEnum):
@@ -30,7 +25,10 @@ class StreamKind(IntEnum):
     """A stream of one event and without a head: nothing to lock."""
 
 
-type State = Order | Entitlement | FulfillmentOperation | Job | Remark
+class State(msgspec.Struct, frozen=True, kw_only=True):
+    """What every aggregate's state has: the number of events that it is the fold of."""
+
+    version: int = 0
 
 
 class Ref(NamedTuple):

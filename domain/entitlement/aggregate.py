@@ -19,6 +19,7 @@ from domain.entitlement.events import DesiredChanged, EntitlementEvent, Granted,
 from domain.entitlement.state import Desired, Observed
 from domain.errors import IllegalTransitionError
 from domain.event import Instant
+from domain.stream import State
 
 LAST_INSTANT = datetime(9999, 1, 1, tzinfo=UTC)
 """The latest end of access: a grace still fits behind it in four-digit years."""
@@ -31,10 +32,9 @@ class Stage(StrEnum):
     LIVE = "live"
 
 
-class Entitlement(msgspec.Struct, frozen=True, kw_only=True):
+class Entitlement(State, frozen=True, kw_only=True):
     """What the rules remember of one entitlement; the head's folded columns."""
 
-    version: int = 0
     stage: Stage = Stage.UNBORN
     customer_id: str = ""
     slot: int = 1

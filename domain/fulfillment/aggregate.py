@@ -35,6 +35,7 @@ from domain.fulfillment.events import (
     Retried,
     Succeeded,
 )
+from domain.stream import State
 
 
 class Stage(StrEnum):
@@ -56,10 +57,9 @@ COVERING = OPEN | {Stage.SUCCEEDED}
 """Stages in which a later `create` covers an earlier operation."""
 
 
-class FulfillmentOperation(msgspec.Struct, frozen=True, kw_only=True):
+class FulfillmentOperation(State, frozen=True, kw_only=True):
     """What the rules remember of one operation; the head's folded columns."""
 
-    version: int = 0
     stage: Stage = Stage.UNBORN
     entitlement: UUID | None = None
     order: UUID | None = None

@@ -42,6 +42,7 @@ from domain.jobs.events import (
     Snoozed,
     Succeeded,
 )
+from domain.stream import State
 
 LARGEST_ATTEMPT = 2**31 - 1
 """Counters stop here instead of overflowing the column (S9)."""
@@ -65,10 +66,9 @@ class Cause(StrEnum):
     PARKED = "parked"
 
 
-class Job(msgspec.Struct, frozen=True, kw_only=True):
+class Job(State, frozen=True, kw_only=True):
     """What the rules remember of one job; the head's folded columns."""
 
-    version: int = 0
     stage: Stage = Stage.UNBORN
     kind: str = ""
     queue: str = ""

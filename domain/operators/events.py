@@ -6,9 +6,8 @@ version of its target.
 
 from typing import ClassVar
 
-import msgspec
-
 from domain.event import Event
+from domain.stream import State
 
 
 class ActionRefused(Event, frozen=True, kw_only=True):
@@ -23,10 +22,8 @@ class ActionRefused(Event, frozen=True, kw_only=True):
     """The refusal's stable name."""
 
 
-class Remark(msgspec.Struct, frozen=True, kw_only=True):
+class Remark(State, frozen=True, kw_only=True):
     """The state of a stream of one event: that it exists."""
-
-    version: int = 0
 
 
 type OperatorEvent = ActionRefused

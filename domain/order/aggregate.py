@@ -17,6 +17,7 @@ import msgspec
 from domain.errors import IllegalTransitionError
 from domain.order.events import Fulfilled, OrderEvent, Paid, WalletCredited
 from domain.order.request import SettleRequest
+from domain.stream import State
 
 
 class Stage(StrEnum):
@@ -27,10 +28,9 @@ class Stage(StrEnum):
     FULFILLED = "fulfilled"
 
 
-class Order(msgspec.Struct, frozen=True, kw_only=True):
+class Order(State, frozen=True, kw_only=True):
     """What the rules remember of one order; the head's folded columns."""
 
-    version: int = 0
     stage: Stage = Stage.UNBORN
     order_id: str = ""
     customer_id: str = ""

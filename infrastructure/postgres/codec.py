@@ -101,7 +101,7 @@ def evolve(state: State, event: Event) -> State:
             if isinstance(event, operator_events.ActionRefused):
                 return operator_events.evolve(state, event)
         case _:
-            assert_never(state)
+            pass
     raise UnknownEventError(event.tag, event.schema)
 
 
