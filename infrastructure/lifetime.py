@@ -14,9 +14,8 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import Final
+from typing import Final, Protocol
 
-from infrastructure.processor.worker import Worker
 from infrastructure.telemetry import emit
 
 DEAD_THREAD: Final = 70
@@ -27,7 +26,19 @@ _LOOK_SECONDS: Final = 0.5
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 
 
-def work_until_stopped(worker: Worker) -> None:
+class Runnable(Protocol):
+    """What runs in threads of its own."""
+
+    def start(self) -> None:
+        """Begin."""
+        ...
+
+    def stop(self) -> None:
+        """Return when it has stopped."""
+        ...
+
+
+def work_until_stopped(worker: Runnable) -> None:
     """Run `worker` until a signal asks it to stop; return when it has stopped."""
     threading.excepthook = _end_the_process
     with _stop_signal() as stop:

@@ -101,17 +101,23 @@ class Targets:
         if head is None or not isinstance(head.state, Job):
             return None
         args = self.streams.job_args(id_)
-        record = None if args is None else self._record(head.state.kind, args)
+        record = None if args is None else self._record(head.state, args)
         return _target(head, job=ref, record=record, key=head.state.unique_key)
 
-    def _record(self, kind: str, args: JsonObject) -> Ref | None:
-        entry = self.kinds.get(kind)
+    def _record(self, job: Job, args: JsonObject) -> Ref | None:
+        """Return the record that a job serves, by its arguments or else its key.
+
+        A job that is dead because its arguments cannot be read still has its key.
+        """
+        entry = self.kinds.get(job.kind)
         if entry is None or entry.record is None:
             return None
         try:
             operation = entry.record(msgspec.convert(args, entry.args))
         except (msgspec.ValidationError, ValueError):
-            return None
+            _, _, key = (job.unique_key or "").partition(f"{job.kind}:")
+            found = _as_id(key)
+            return None if found is None else Ref(StreamKind.OPERATION, found)
         return Ref(StreamKind.OPERATION, operation)
 
     def _operation(self, id_: UUID) -> Target | None:
