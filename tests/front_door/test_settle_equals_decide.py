@@ -133,18 +133,28 @@ def assert_keys(
             "created_at": at,
         }
     ]
+    assert_answer(events, message, accepted, answer)
+
+
+def assert_answer(
+    events: rows.Rows,
+    message: dict[str, Any],
+    accepted: SettleRequest,
+    answer: dict[str, Any],
+) -> None:
     assert answer == {
         "orderId": accepted.order_id,
         "streamId": events[0]["stream_id"],
         "jobId": None if accepted.kind == "topup" else events[1]["stream_id"],
         "replayed": False,
-        "position": last,
+        "position": events[-1]["position"],
     }
     assert (message["position"], message["published_at"]) == (
         events[0]["position"],
         None,
     )
     assert {row["tenant_id"] for row in (*events, message)} == {accepted.tenant}
+    at = events[0]["recorded_at"]
     assert {row["recorded_at"] for row in (*events, message)} == {at}
     assert {
         UUID(told).version
