@@ -19,7 +19,8 @@ from application.unit import Ids
 from domain.entitlement import aggregate as entitlements
 from domain.entitlement.aggregate import AccessLine, Entitlement, Settle
 from domain.fulfillment import aggregate as operations
-from domain.fulfillment.aggregate import FulfillmentOperation, Request, Stage
+from domain.fulfillment.aggregate import FulfillmentOperation, Stage
+from domain.fulfillment.commands import Request
 from domain.jobs import aggregate as jobs
 from domain.jobs.aggregate import Job
 from domain.jobs.outcome import Completed, Fail, Outcome

@@ -20,12 +20,11 @@ from application.fulfillment.desired import unusable
 from application.unit import Locked, Refused, Written
 from domain.entitlement.aggregate import Entitlement
 from domain.event import Instant
-from domain.fulfillment.aggregate import (
+from domain.fulfillment.aggregate import FulfillmentOperation, Stage
+from domain.fulfillment.commands import (
     Cover,
     FulfillmentCommand,
-    FulfillmentOperation,
     Interrupt,
-    Stage,
     StartAttempt,
 )
 from domain.jobs.aggregate import Job, holder

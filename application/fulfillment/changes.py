@@ -8,7 +8,8 @@ from domain.entitlement.aggregate import Entitlement
 from domain.entitlement.state import Observed
 from domain.event import Event
 from domain.fulfillment import aggregate as operations
-from domain.fulfillment.aggregate import FulfillmentCommand, FulfillmentOperation
+from domain.fulfillment.aggregate import FulfillmentOperation
+from domain.fulfillment.commands import FulfillmentCommand
 from domain.order import aggregate as orders
 from domain.order.aggregate import Order
 from domain.stream import Change, Ref, State

@@ -21,7 +21,7 @@ from application.fulfillment.subject import Subject
 from application.ports import Streams
 from application.unit import Head
 from domain.entitlement.state import Observed
-from domain.fulfillment.aggregate import Succeed
+from domain.fulfillment.commands import Succeed
 from domain.stream import Change, Ref, StreamKind
 
 

@@ -14,17 +14,15 @@ A job's success moves nothing here: its handler has said what the panel showed.
 
 from typing import assert_never
 
-from domain.fulfillment.aggregate import (
+from domain.fulfillment.aggregate import FulfillmentOperation, Stage, decide
+from domain.fulfillment.commands import (
     Cancel,
     Fail,
     FailAttempt,
     FulfillmentCommand,
-    FulfillmentOperation,
     Interrupt,
     Park,
     Retry,
-    Stage,
-    decide,
 )
 from domain.fulfillment.events import FulfillmentEvent
 from domain.jobs.events import (

@@ -13,7 +13,7 @@ from application.operators.refusals import Refusals
 from application.operators.target import FINAL, Target, Targets
 from application.unit import Ids, Locked, Refused, UnitOfWork
 from domain.event import Instant
-from domain.fulfillment import aggregate as operations
+from domain.fulfillment import commands as operations
 from domain.fulfillment.aggregate import FulfillmentOperation
 from domain.fulfillment.aggregate import Stage as OperationStage
 from domain.jobs.aggregate import Cancel, Job, Stage

@@ -6,7 +6,8 @@ from application.fulfillment.record import follow
 from application.unit import Head, Locked
 from domain.event import Event
 from domain.fulfillment import aggregate as operations
-from domain.fulfillment.aggregate import FulfillmentCommand, FulfillmentOperation
+from domain.fulfillment.aggregate import FulfillmentOperation
+from domain.fulfillment.commands import FulfillmentCommand
 from domain.jobs import aggregate as jobs
 from domain.jobs.aggregate import Job, JobCommand
 from domain.jobs.events import JobEvent

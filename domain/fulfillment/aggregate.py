@@ -18,11 +18,24 @@ from enum import StrEnum
 from typing import assert_never
 from uuid import UUID
 
-import msgspec
+from msgspec.structs import replace
 
-from domain.entitlement.state import Desired, Observed
+from domain.entitlement.state import Desired
 from domain.errors import IllegalTransitionError
 from domain.event import Instant
+from domain.fulfillment.commands import (
+    Cancel,
+    Cover,
+    Fail,
+    FailAttempt,
+    FulfillmentCommand,
+    Interrupt,
+    Park,
+    Request,
+    Retry,
+    StartAttempt,
+    Succeed,
+)
 from domain.fulfillment.events import (
     AttemptFailed,
     AttemptStarted,
@@ -76,84 +89,6 @@ class FulfillmentOperation(State, frozen=True, kw_only=True):
     next_attempt_at: Instant | None = None
     covered_by: UUID | None = None
 
-
-class Request(msgspec.Struct, frozen=True, kw_only=True):
-    """Ask for one operation on an entitlement."""
-
-    entitlement: UUID
-    order: UUID | None
-    operation: str
-    desired_version: int
-    desired: Desired
-    effective_at: Instant
-    idempotency_key: str
-
-
-class StartAttempt(msgspec.Struct, frozen=True):
-    """Record that the panel is about to be asked."""
-
-    calls: tuple[str, ...]
-
-
-class FailAttempt(msgspec.Struct, frozen=True, kw_only=True):
-    """Record that the panel did not confirm and when it is asked again."""
-
-    code: str
-    retry_at: Instant
-
-
-class Interrupt(msgspec.Struct, frozen=True):
-    """Record that the attempt ended without an answer."""
-
-    cause: str
-
-
-class Park(msgspec.Struct, frozen=True):
-    """Record that something outside must change first."""
-
-    cause: str
-
-
-class Succeed(msgspec.Struct, frozen=True):
-    """Record what the panel showed when it had confirmed."""
-
-    observed: Observed
-
-
-class Fail(msgspec.Struct, frozen=True):
-    """Give up until a person decides."""
-
-    code: str
-
-
-class Cancel(msgspec.Struct, frozen=True):
-    """End the operation on a person's word."""
-
-    code: str = "operator"
-
-
-class Cover(msgspec.Struct, frozen=True):
-    """End the operation because a later one carries its desired state."""
-
-    covered_by: UUID
-
-
-class Retry(msgspec.Struct, frozen=True):
-    """Revive a failed operation on a person's word."""
-
-
-type FulfillmentCommand = (
-    Request
-    | StartAttempt
-    | FailAttempt
-    | Interrupt
-    | Park
-    | Succeed
-    | Fail
-    | Cancel
-    | Cover
-    | Retry
-)
 
 _DUE = (Stage.PENDING, Stage.RETRYING)
 _UNFINISHED = (Stage.PENDING, Stage.RUNNING, Stage.RETRYING)
@@ -263,39 +198,24 @@ def evolve(
     operation: FulfillmentOperation, event: FulfillmentEvent
 ) -> FulfillmentOperation:
     """Return the state after `event`.  Total: history is never rejected."""
-    replace = msgspec.structs.replace
     operation = replace(operation, version=operation.version + 1)
     match event:
         case Requested():
             return _born(operation, event)
         case AttemptStarted():
-            return replace(
-                operation,
-                stage=Stage.RUNNING,
-                attempts=event.attempt,
-                next_attempt_at=None,
-            )
+            running = replace(operation, stage=Stage.RUNNING, next_attempt_at=None)
+            return replace(running, attempts=event.attempt)
         case AttemptFailed():
-            return replace(
-                operation,
-                stage=Stage.RETRYING,
-                code=event.code,
-                next_attempt_at=event.retry_at,
-                parked_cause=None,
-            )
+            failed = _retrying(operation, event.code)
+            return replace(failed, next_attempt_at=event.retry_at, parked_cause=None)
         case Interrupted():
-            return replace(operation, stage=Stage.RETRYING, code=event.cause)
+            return _retrying(operation, event.cause)
         case Parked():
-            return replace(
-                operation,
-                stage=Stage.RETRYING,
-                code=event.cause,
-                parked_cause=event.cause,
-            )
+            parked = _retrying(operation, event.cause)
+            return replace(parked, parked_cause=event.cause)
         case Succeeded():
-            return replace(
-                operation, stage=Stage.SUCCEEDED, code=None, parked_cause=None
-            )
+            done = replace(operation, stage=Stage.SUCCEEDED)
+            return replace(done, code=None, parked_cause=None)
         case Failed():
             return _ended(operation, Stage.FAILED, event.code)
         case Cancelled():
@@ -307,8 +227,12 @@ def evolve(
             assert_never(event)
 
 
+def _retrying(operation: FulfillmentOperation, code: str) -> FulfillmentOperation:
+    return replace(operation, stage=Stage.RETRYING, code=code)
+
+
 def _born(operation: FulfillmentOperation, event: Requested) -> FulfillmentOperation:
-    return msgspec.structs.replace(
+    return replace(
         operation,
         stage=Stage.PENDING,
         entitlement=event.entitlement,
@@ -324,6 +248,6 @@ def _born(operation: FulfillmentOperation, event: Requested) -> FulfillmentOpera
 def _ended(
     operation: FulfillmentOperation, stage: Stage, code: str
 ) -> FulfillmentOperation:
-    return msgspec.structs.replace(
+    return replace(
         operation, stage=stage, code=code, parked_cause=None, next_attempt_at=None
     )

@@ -199,14 +199,8 @@ def evolve(job: Job, event: JobEvent) -> Job:
         case Enqueued():
             return _born(job, event)
         case Claimed():
-            return replace(
-                job,
-                stage=Stage.RUNNING,
-                cause=None,
-                attempt=event.attempt,
-                token=event.token,
-                owner=event.owner,
-            )
+            held = replace(job, token=event.token, owner=event.owner, cause=None)
+            return replace(held, stage=Stage.RUNNING, attempt=event.attempt)
         case Succeeded():
             return _ended(job, Stage.SUCCEEDED, attempt=event.attempt)
         case AttemptFailed():

@@ -106,15 +106,7 @@ def settle(
         case said.Retry():
             return (_failed(job, token, ending, budget, moment),)
         case said.Snooze():
-            until = max(ending.until, moment.now)
-            return (
-                Snoozed(
-                    attempt=_given_back(job),
-                    token=token,
-                    until=until,
-                    cause=_name(ending.cause),
-                ),
-            )
+            return (_snoozed(job, token, ending, moment),)
         case said.Park():
             return (_parked(job, token, ending, budget, moment),)
         case said.Fail() | said.Ambiguous():
@@ -125,19 +117,29 @@ def settle(
         case said.Cancel():
             return (Cancelled(attempt=job.attempt, code=_name(ending.code)),)
         case Interrupted():
-            until = moment.now + timedelta(seconds=ending.wait_seconds)
-            return (
-                Released(
-                    attempt=_given_back(job),
-                    token=token,
-                    until=until,
-                    cause=ending.cause,
-                ),
-            )
+            return (_released(job, token, ending, moment),)
         case LeaseLost():
             return (_expired(job, token, ending, budget, moment),)
         case _:
             assert_never(ending)
+
+
+def _snoozed(job: Job, token: int, ending: said.Snooze, moment: Moment) -> Snoozed:
+    return Snoozed(
+        attempt=_given_back(job),
+        token=token,
+        until=max(ending.until, moment.now),
+        cause=_name(ending.cause),
+    )
+
+
+def _released(job: Job, token: int, ending: Interrupted, moment: Moment) -> Released:
+    return Released(
+        attempt=_given_back(job),
+        token=token,
+        until=moment.now + timedelta(seconds=ending.wait_seconds),
+        cause=ending.cause,
+    )
 
 
 _DEADLY = (said.Fail, said.Ambiguous, Unfit)

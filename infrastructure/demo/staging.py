@@ -11,6 +11,7 @@ from typing import Final
 
 import msgspec
 
+from application.front_door import SettleOne
 from application.settle_file import Progress as Count
 from application.settle_file import settle_file
 from domain.event import JsonObject
@@ -34,16 +35,17 @@ class Orders:
     file: Path
     map_file: Path
 
-    def require(self) -> None:
-        """Refuse a demo that has nothing to settle.
+    def template(self) -> JsonObject:
+        """Return the map of the orders' columns.
 
         Raises:
-            DemoProcessError: naming the file that is missing.
+            DemoProcessError: one of the files is missing.
         """
         for each in (self.file, self.map_file):
             if not each.is_file():
                 msg = f"{each} is missing; run the demo from a checkout"
                 raise DemoProcessError(msg)
+        return msgspec.json.decode(self.map_file.read_bytes(), type=JsonObject)
 
 
 def stage_demo(
@@ -58,37 +60,42 @@ def stage_demo(
     Raises:
         CounterfoilError: the server, a child or the orders' file failed.
     """
-    orders.require()
-    template = msgspec.json.decode(orders.map_file.read_bytes(), type=JsonObject)
+    template = orders.template()
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.glob("panel.sqlite*"):
         old.unlink()
     with (
         embedded.serve(folder) as server,
         Database(server.uri, pool_size=2) as database,
+        database.connection() as connection,
     ):
         for notice in server.notices:
             tell(notice)
-        with database.connection() as connection:
-            connection.execute(_BEGIN_ANEW)
+        connection.execute(_BEGIN_ANEW)
         migrator.migrate(server.uri)
         tell(f"embedded PostgreSQL, durable, under {server.home}")
-        settle_one = settle_over(database)
+        place = Place(folder, server.uri)
+        settle = _settling(orders, template, settle_over(database))
+        stage = Stage(settle=settle, tell=tell, show=show)
+        return run_demo(connection, place, stage, options)
 
-        def settle(watch: Callable[[int], None]) -> int:
-            def counted(done: Count) -> None:
-                if done.settled % _EVERY == 0:
-                    watch(done.settled)
 
-            with orders.file.open("rb") as stream:
-                result = settle_file(stream, template, settle_one, counted)
-            if result.refused:
-                first = result.refused[0]
-                msg = f"line {first.line} of {orders.file} was refused: {first.detail}"
-                raise DemoProcessError(msg)
-            return result.settled
+def _settling(
+    orders: Orders, template: JsonObject, settle_one: SettleOne
+) -> Callable[[Callable[[int], None]], int]:
+    """Return what settles every order and tells how many it has settled."""
 
-        with database.connection() as connection:
-            place = Place(folder, server.uri)
-            stage = Stage(settle=settle, tell=tell, show=show)
-            return run_demo(connection, place, stage, options)
+    def settle(watch: Callable[[int], None]) -> int:
+        def counted(done: Count) -> None:
+            if done.settled % _EVERY == 0:
+                watch(done.settled)
+
+        with orders.file.open("rb") as stream:
+            result = settle_file(stream, template, settle_one, counted)
+        if result.refused:
+            first = result.refused[0]
+            msg = f"line {first.line} of {orders.file} was refused: {first.detail}"
+            raise DemoProcessError(msg)
+        return result.settled
+
+    return settle

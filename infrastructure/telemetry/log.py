@@ -10,7 +10,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 
 type Value = str | float | bool | None
 type Listener = Callable[[str, dict[str, Value]], None]
@@ -26,7 +26,7 @@ def emit(event: str, **values: Value) -> None:
 
 
 @contextlib.contextmanager
-def listen(listener: Listener) -> Iterator[None]:
+def listen(listener: Listener) -> Generator[None]:
     """Let `listener` hear every event inside the block."""
     _listeners.append(listener)
     try:

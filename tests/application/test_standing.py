@@ -9,7 +9,8 @@ from domain.entitlement import aggregate as entitlements
 from domain.entitlement.aggregate import AccessLine, Entitlement, Observe, Settle
 from domain.entitlement.state import Observed
 from domain.fulfillment import aggregate as operations
-from domain.fulfillment.aggregate import FulfillmentOperation, StartAttempt
+from domain.fulfillment.aggregate import FulfillmentOperation
+from domain.fulfillment.commands import StartAttempt
 from domain.fulfillment.events import Succeeded
 from domain.order import aggregate as orders
 from domain.order.aggregate import Fulfill, Order

@@ -8,6 +8,7 @@ import pytest
 from domain.entitlement.state import Desired
 from domain.event import Event
 from domain.fulfillment import aggregate as fulfillment
+from domain.fulfillment import commands
 from domain.jobs import events as job_events
 from domain.jobs.aggregate import Enqueue, Job, decide, fold
 from domain.order import aggregate as order
@@ -66,7 +67,7 @@ def test_an_order_tells_its_ids_state_and_amounts(
 
 
 def test_a_failed_operation_tells_whose_it_was_and_why() -> None:
-    request = fulfillment.Request(
+    request = commands.Request(
         entitlement=UUID(int=2),
         order=UUID(int=3),
         operation="create",
@@ -76,11 +77,11 @@ def test_a_failed_operation_tells_whose_it_was_and_why() -> None:
         idempotency_key="order:o:fulfill",
     )
     state = fulfillment.FulfillmentOperation()
-    for command in (request, fulfillment.StartAttempt(("create",))):
+    for command in (request, commands.StartAttempt(("create",))):
         (event,) = fulfillment.decide(state, command)
         assert told(event, state) is None
         state = fulfillment.evolve(state, event)
-    (failed,) = fulfillment.decide(state, fulfillment.Fail("remnawave_http_400"))
+    (failed,) = fulfillment.decide(state, commands.Fail("remnawave_http_400"))
     state = fulfillment.evolve(state, failed)
 
     assert told(failed, state) == {

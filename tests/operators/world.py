@@ -18,13 +18,9 @@ from application.operators.retry import retry_job
 from application.operators.target import Targets
 from application.unit import Group, Written
 from domain.entitlement.state import Observed
-from domain.event import Actor, Meta
-from domain.fulfillment.aggregate import (
-    FulfillmentCommand,
-    FulfillmentOperation,
-    StartAttempt,
-    Succeed,
-)
+from domain.event import Actor, Causation, Meta
+from domain.fulfillment.aggregate import FulfillmentOperation
+from domain.fulfillment.commands import FulfillmentCommand, StartAttempt, Succeed
 from domain.jobs.outcome import Completed, Fail, Park, Retry
 from domain.jobs.verdict import Ending
 from domain.stream import Change, Ref, StreamKind
@@ -128,12 +124,21 @@ class World:
 
     def start(self, operation: UUID) -> None:
         """Put the start of an attempt on record."""
-        change = self._changed(operation, StartAttempt(("find",)))
-        group = Group(
-            refs=(change.ref,),
-            decide=lambda _locked, _now: (change,),
-            meta=Meta(actor=Actor("worker", "w"), correlation_id="order:shop:1"),
+        self.command(operation, StartAttempt(("find",)))
+
+    def command(self, operation: UUID, command: FulfillmentCommand) -> None:
+        """Change an operation as its handler would."""
+        change = self._changed(operation, command)
+        (causing,) = self.connection.execute(
+            "SELECT stream_id, token FROM counterfoil.jobs WHERE unique_key = %s",
+            (f"fulfillment:{operation}",),
+        ).fetchall()
+        meta = Meta(
+            actor=actor_of(self.owner),
+            correlation_id=f"order:shop:{self._orders}",
+            causation=Causation(job=causing[0], token=causing[1]),
         )
+        group = Group((change.ref,), lambda _locked, _now: (change,), meta)
         (result,) = self.units.commit([group])
         assert isinstance(result, Written), result
 

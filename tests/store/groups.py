@@ -11,6 +11,7 @@ from application.unit import Decide, Group, Locked, Refused, Result, Written
 from domain.entitlement.state import Desired
 from domain.event import Actor, Event, Instant, JsonObject, Meta
 from domain.fulfillment import aggregate as operations
+from domain.fulfillment.commands import Request
 from domain.jobs import aggregate as jobs
 from domain.jobs.aggregate import Claim, Job, JobCommand
 from domain.jobs.events import Owner
@@ -40,7 +41,7 @@ def job_birth(args: JsonObject | None = None, **more: Any) -> Change:  # noqa: A
 
 def operation_birth() -> Change:
     ref = Ref(StreamKind.OPERATION, new_id())
-    asked = operations.Request(
+    asked = Request(
         entitlement=new_id(),
         order=None,
         operation="create",

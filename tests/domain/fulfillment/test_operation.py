@@ -12,21 +12,23 @@ from domain.entitlement.state import Desired, Observed
 from domain.errors import IllegalTransitionError
 from domain.fulfillment.aggregate import (
     OPEN,
+    FulfillmentOperation,
+    Stage,
+    decide,
+    evolve,
+)
+from domain.fulfillment.commands import (
     Cancel,
     Cover,
     Fail,
     FailAttempt,
     FulfillmentCommand,
-    FulfillmentOperation,
     Interrupt,
     Park,
     Request,
     Retry,
-    Stage,
     StartAttempt,
     Succeed,
-    decide,
-    evolve,
 )
 from domain.fulfillment.events import (
     AttemptFailed,
