@@ -9,15 +9,15 @@ from http import HTTPStatus
 from typing import Any, Final, cast
 from urllib.parse import parse_qsl
 
-from infrastructure.simulators.panel.answers import (
+from infrastructure.simulators.panel.faults import FaultError, FaultPlan
+from infrastructure.simulators.panel.holds import DEFAULT_TIMEOUT_S, Hold, Holds
+from infrastructure.simulators.panel.panel import Panel
+from infrastructure.simulators.panel.users.answers import (
     Answer,
     as_json,
     bad_request,
     unknown_route,
 )
-from infrastructure.simulators.panel.faults import FaultError, FaultPlan
-from infrastructure.simulators.panel.holds import DEFAULT_TIMEOUT_S, Hold, Holds
-from infrastructure.simulators.panel.panel import Panel
 from infrastructure.simulators.panel.users.values import read_json
 from infrastructure.simulators.panel.wire import Request
 

@@ -13,15 +13,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from infrastructure.simulators.panel.answers import (
+from infrastructure.simulators.panel.routes import carry_out, find_route
+from infrastructure.simulators.panel.store import Store
+from infrastructure.simulators.panel.users.answers import (
     Answer,
     bad_request,
     forbidden,
     unauthorized,
     unknown_route,
 )
-from infrastructure.simulators.panel.routes import carry_out, find_route
-from infrastructure.simulators.panel.store import Store
 from infrastructure.simulators.panel.users.directory import Directory, Result
 from infrastructure.simulators.panel.users.timestamps import current_ms
 from infrastructure.simulators.panel.users.user import User

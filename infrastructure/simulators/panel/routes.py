@@ -9,8 +9,11 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import parse_qsl, unquote
 
-from infrastructure.simulators.panel.answers import internal_error, validation_error
 from infrastructure.simulators.panel.users import reads, writes
+from infrastructure.simulators.panel.users.answers import (
+    internal_error,
+    validation_error,
+)
 from infrastructure.simulators.panel.users.bodies import (
     InvalidBodyError,
     UnstorableError,

@@ -4,7 +4,9 @@ from dataclasses import replace
 from http import HTTPStatus
 from typing import Final
 
-from infrastructure.simulators.panel.answers import (
+from infrastructure.simulators.panel.faults import FaultRule
+from infrastructure.simulators.panel.routes import find_route
+from infrastructure.simulators.panel.users.answers import (
     JSON_TYPE,
     Answer,
     as_json,
@@ -12,8 +14,6 @@ from infrastructure.simulators.panel.answers import (
     forbidden,
     unauthorized,
 )
-from infrastructure.simulators.panel.faults import FaultRule
-from infrastructure.simulators.panel.routes import find_route
 from infrastructure.simulators.panel.wire import CLOSED, RESET, Delivery, Request
 
 BIG_BODY_BYTES: Final = 1024 * 1024 + 1

@@ -6,7 +6,7 @@ from email.utils import formatdate
 from http import HTTPStatus
 from typing import Final, Literal
 
-from infrastructure.simulators.panel.answers import JSON_TYPE, Answer
+from infrastructure.simulators.panel.users.answers import JSON_TYPE, Answer
 
 KEEP_ALIVE_S: Final = 5
 """What an answer promises; the panel closes an idle connection a second later."""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from infrastructure.simulators.panel.answers import Answer, domain_error
+from infrastructure.simulators.panel.users.answers import Answer, domain_error
 from infrastructure.simulators.panel.users.user import User
 
 

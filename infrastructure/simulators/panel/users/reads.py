@@ -5,7 +5,7 @@ from collections.abc import Callable
 from itertools import islice
 from typing import Final
 
-from infrastructure.simulators.panel.answers import success
+from infrastructure.simulators.panel.users.answers import success
 from infrastructure.simulators.panel.users.bodies import (
     INT8_MAX,
     InvalidBodyError,

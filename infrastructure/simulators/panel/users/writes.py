@@ -4,7 +4,7 @@ from dataclasses import replace
 from http import HTTPStatus
 from typing import Final
 
-from infrastructure.simulators.panel.answers import Answer, success
+from infrastructure.simulators.panel.users.answers import Answer, success
 from infrastructure.simulators.panel.users.bodies import (
     Changes,
     parse_create,
