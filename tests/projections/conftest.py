@@ -1,0 +1,5 @@
+"""The world without workers, in which operators decide."""
+
+from tests.operators.world import world
+
+__all__ = ["world"]
