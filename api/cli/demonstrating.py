@@ -1,5 +1,9 @@
 """`demo`: the main job on real orders while things break."""
 
+import sys
+import time
+from pathlib import Path
+
 import rich_click as click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
@@ -42,13 +46,17 @@ def demo(context: click.Context, installation: Installation, *, as_json: bool) -
     with bar:
         task = bar.add_task("demo", total=None, counts="starting")
 
+        said_at = time.monotonic()
+
         def show(now: DemoProgress) -> None:
+            nonlocal said_at
+            counts = f"{now.settled:,} settled, {now.fulfilled:,} fulfilled"
             bar.update(
-                task,
-                total=now.settled or None,
-                completed=now.fulfilled,
-                counts=f"{now.settled:,} settled, {now.fulfilled:,} fulfilled",
+                task, total=now.settled or None, completed=now.fulfilled, counts=counts
             )
+            if not console.is_terminal and time.monotonic() - said_at > _SAID_EVERY_S:
+                said_at = time.monotonic()
+                console.print(counts)
 
         played = installation.demo(console.print, show)
     if as_json:
@@ -57,6 +65,10 @@ def demo(context: click.Context, installation: Installation, *, as_json: bool) -
         _show(played.result)
         say(*_where_to_look(played))
     context.exit(0 if played.result.is_right else 1)
+
+
+_SAID_EVERY_S = 10
+"""Between two lines of progress where no bar can be drawn."""
 
 
 def _plain(played: PlayedDemo) -> dict[str, object]:
@@ -102,12 +114,14 @@ def _show(result: DemoResult) -> None:
 
 
 def _where_to_look(played: PlayedDemo) -> list[str]:
-    setting = f"COUNTERFOIL_DATA_DIR={played.folder}"
+    # As it was called, so that the lines can be copied.
+    called = sys.argv[0] if Path(sys.argv[0]).name == "counterfoil" else "counterfoil"
+    setting = f"COUNTERFOIL_DATA_DIR={played.folder} {called}"
     verdict = "everything agrees" if played.result.is_right else "SOMETHING DISAGREES"
     return [
         f"{verdict}, after {played.result.seconds:.0f} s",
         f"the data stay in {played.folder}; look at them:",
-        f"  {setting} counterfoil why cdnow:17",
-        f"  {setting} counterfoil jobs --state dead",
-        f"  {setting} counterfoil events --limit 20",
+        f"  {setting} why cdnow:17",
+        f"  {setting} jobs --state dead",
+        f"  {setting} events --limit 20",
     ]
