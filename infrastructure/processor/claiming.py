@@ -53,6 +53,8 @@ class ClaimLoop:
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._loop, name="claim", daemon=True)
         self._worked_at = time.monotonic()
+        self.is_connected = False
+        """Whether the database answered last; for readiness."""
 
     def start(self) -> None:
         """Begin claiming."""
@@ -70,10 +72,12 @@ class ClaimLoop:
                 return
             try:
                 with connection:
+                    self.is_connected = True
                     self._claim_until_stopped(connection)
             except ClaimInDoubtError as doubt:
                 self._adopt(doubt)
             except DatabaseUnavailableError as error:
+                self.is_connected = False
                 emit("claim lost the database", error=str(error))
             except psycopg.Error as error:
                 # A lost race (deadlock, lock timeout): nothing was claimed.

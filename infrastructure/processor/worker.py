@@ -87,7 +87,8 @@ class Worker:
 
     def is_ready(self) -> bool:
         """Whether claims are made and the database answers."""
-        return not self._stopping.is_set() and self._leases.are_kept.is_set()
+        answers = self._leases.are_kept.is_set() and self._claims.is_connected
+        return answers and not self._stopping.is_set()
 
     def stop(self) -> None:
         """Stop politely; returns when everything that can be settled is."""

@@ -121,7 +121,7 @@ def test_i6_the_database_itself_refuses_to_revive_a_success(
     parts.settle(held, Completed())
 
     with pytest.raises(psycopg.Error) as refused:
-        parts.connection.execute(REVIVALS[how], {"id": ref.id})  # type: ignore[arg-type]
+        parts.connection.execute(REVIVALS[how], {"id": ref.id})
 
     assert refused.value.sqlstate in {"CF409", "23514"}
     assert rows(parts) == (0, 0)
@@ -137,4 +137,4 @@ def test_i6_history_is_append_only(parts: Rig) -> None:
         "TRUNCATE counterfoil.events",
     ):
         with pytest.raises(psycopg.Error, match="append-only"):
-            parts.connection.execute(statement)  # type: ignore[call-overload]
+            parts.connection.execute(statement)

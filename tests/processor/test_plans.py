@@ -15,9 +15,10 @@ from tests.fixtures.database import ON_BOTH_SERVERS, TestDatabase
 pytestmark = ON_BOTH_SERVERS
 
 FILL = """
-INSERT INTO counterfoil.jobs (stream_id, tenant_id, version, state, kind, queue, priority,
-       run_at, attempt, parkings, serial_key, serial_order, token, owner_host, owner_pid,
-       owner_boot, cancel_requested, correlation_id, args, lease_until)
+INSERT INTO counterfoil.jobs (
+       stream_id, tenant_id, version, state, kind, queue, priority, run_at, attempt,
+       parkings, serial_key, serial_order, token, owner_host, owner_pid, owner_boot,
+       cancel_requested, correlation_id, args, lease_until)
 SELECT counterfoil.uuid7(), 'default', 1, s.state, 'noop', 'default', 1 + n % 4,
        counterfoil.now() + make_interval(secs => n - 5000), 0, 0,
        CASE WHEN n % 2 = 0 THEN 'key ' || n END, 0,
@@ -44,7 +45,7 @@ def explained(
     """Return the indexes that a statement used, with the rows that each gave."""
     with connection.transaction(force_rollback=True):
         row = connection.execute(
-            "EXPLAIN (ANALYZE, FORMAT JSON) " + statement,  # type: ignore[arg-type]
+            "EXPLAIN (ANALYZE, FORMAT JSON) " + statement,
             parameters,
         ).fetchone()
     assert row is not None
@@ -95,7 +96,7 @@ def test_an_idle_look_reads_nothing(full: psycopg.Connection[Any]) -> None:
     full.execute("UPDATE counterfoil.jobs SET run_at = run_at + interval '1 year'")
     full.execute("ANALYZE counterfoil.jobs")
 
-    asked = {"queues": ["default"], "kinds": ["noop"]}
+    asked: dict[str, object] = {"queues": ["default"], "kinds": ["noop"]}
     used = explained(full, claim._LOOK, asked)  # noqa: SLF001 - see above
 
     assert used == {"jobs_claim": 0}
