@@ -1,7 +1,7 @@
 """Writers that do all a transaction can do, in a process of their own.
 
-`python -m tests.log.stress_writers CONNINFO THREADS SEED` writes until its standard
-input is closed, and then prints how many events it has committed.
+`python -m tests.log.stress_writers CONNINFO THREADS SEED` connects, says so in a line,
+writes until its standard input is closed, and says how many events it has committed.
 """
 
 import random
@@ -39,6 +39,7 @@ class Writer:
         with self._connection:
             while not self._stop.is_set():
                 self._step()
+                self._linger(0.05)  # so that the reader keeps up, and reads the newest
         return self._committed
 
     def _step(self) -> None:
@@ -60,7 +61,7 @@ class Writer:
         return len(ids)
 
     def _linger(self, longest: float) -> None:
-        """Keep the transaction open for a moment."""
+        """Keep whatever is open, open for a moment."""
         self._stop.wait(self._dice.random() * longest)
 
     def _several_statements(self) -> None:
@@ -88,13 +89,14 @@ class Writer:
 def main() -> None:
     conninfo, threads, seed = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
     stop = threading.Event()
+    writers = [Writer(conninfo, seed + n, stop) for n in range(threads)]
+    sys.stdout.write("connected\n")
+    sys.stdout.flush()
     with ThreadPoolExecutor(threads) as pool:
-        writers = [
-            pool.submit(Writer(conninfo, seed + n, stop).run) for n in range(threads)
-        ]
+        runs = [pool.submit(writer.run) for writer in writers]
         sys.stdin.read()
         stop.set()
-        committed = sum(writer.result() for writer in writers)
+        committed = sum(run.result() for run in runs)
     sys.stdout.write(f"{committed}\n")
 
 
