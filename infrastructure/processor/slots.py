@@ -64,8 +64,9 @@ class Slots:
         """Let go of the slots that the claim did not fill, or that nobody wants."""
         with self._changed:
             mine = self._queues[queue]
-            mine.reserved, mine.wanted = 0, False
-            self._changed.notify_all()
+            if mine.reserved or mine.wanted:
+                mine.reserved, mine.wanted = 0, False
+                self._changed.notify_all()
 
     def _taken(self) -> int:
         return sum(each.taken for each in self._queues.values())
@@ -101,9 +102,13 @@ class Slots:
     def _may_run(self, mine: _Queue) -> bool:
         if mine.direct:
             return sum(each.running for each in self._queues.values()) < self._most
-        if not mine.buffered or self._taken() >= self._most:
-            return False
-        return mine.taken + mine.wanted < mine.limit
+        # One slot is left for each queue that has asked for one in vain, in the
+        # process as a whole and in the queue itself.
+        waiting = sum(
+            each.wanted for each in self._queues.values() if each.taken < each.limit
+        )
+        fits = self._taken() + waiting < self._most
+        return bool(mine.buffered) and fits and mine.taken + mine.wanted < mine.limit
 
     def give_back(self, queue: str) -> None:
         """Free the slot of a thread whose handler has returned."""

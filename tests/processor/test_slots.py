@@ -1,0 +1,114 @@
+"""Capacity: what may be claimed, and which waiting job a free thread takes."""
+
+import threading
+from typing import Any
+
+from domain.jobs.outcome import Completed
+from infrastructure.processor.leases import Held
+from infrastructure.processor.slots import PREFETCH, Slots
+from tests.fixtures.workers import kind
+from tests.processor.claims import claimed
+
+BUFFERED = kind("buffered", lambda _args, _ctx: Completed())
+ASKING = kind("asking", lambda _args, _ctx: Completed(), asks_provider=True)
+
+
+def held(made: Any = BUFFERED, queue: str = "q") -> Held:  # noqa: ANN401 - a kind of any arguments
+    job = claimed(kind=made.name, queue=queue)
+    return Held(job=job, kind=made, lease_ends_at=1e12)
+
+
+class Taking:
+    """A thread that asks for a job."""
+
+    def __init__(self, slots: Slots, queue: str = "q") -> None:
+        self.got: list[Held | None] = []
+        self._thread = threading.Thread(
+            target=lambda: self.got.append(slots.take(queue)), daemon=True
+        )
+        self._thread.start()
+
+    def has_to_wait(self) -> bool:
+        """Whether it has got nothing for a moment."""
+        self._thread.join(0.2)
+        return not self.got
+
+    def job(self) -> Held | None:
+        """Return what it gets."""
+        self._thread.join(30)
+        return self.got[0]
+
+
+def test_slots_are_reserved_before_a_claim_and_given_back_after_it() -> None:
+    slots = Slots({"q": 3}, None)
+
+    assert slots.reserve("q") == 3
+    assert slots.reserve("q") == 0
+    slots.unreserve("q")
+    assert slots.reserve("q") == 3
+
+
+def test_no_buffered_job_takes_a_slot_that_a_claim_has_reserved() -> None:
+    slots = Slots({"q": 1}, None)
+    assert slots.reserve("q") == 1
+    slots.put([held()])
+    thread = Taking(slots)
+    assert thread.has_to_wait()
+
+    slots.unreserve("q")
+    assert thread.job() is not None
+
+
+def test_jobs_that_ask_a_provider_go_first() -> None:
+    slots = Slots({"q": 2}, None)
+    slots.reserve("q")
+    asking = held(ASKING)
+    slots.put([held(), asking])
+    slots.unreserve("q")
+
+    assert Taking(slots).job() is asking
+
+
+def test_i13_a_slot_is_kept_for_those_that_asked_in_vain() -> None:
+    slots = Slots({"q": 1}, None)
+    slots.put([held(), held()])
+    assert Taking(slots).job() is not None
+    assert slots.reserve("q") == 0  # every slot runs a buffered job
+
+    slots.give_back("q")
+    assert Taking(slots).has_to_wait()
+    assert slots.reserve("q") == 1
+
+
+def test_i13_a_slot_is_kept_also_below_the_cap_of_the_process() -> None:
+    slots = Slots({"q": 4, "other": 4}, 1)
+    slots.put([held(), held()])
+    assert Taking(slots).job() is not None
+    assert slots.reserve("other") == 0
+
+    slots.give_back("q")
+    thread = Taking(slots)
+    assert thread.has_to_wait()
+    assert slots.reserve("other") == 1
+    slots.unreserve("other")  # nothing was due after all
+    assert thread.job() is not None
+
+
+def test_the_buffer_is_bounded() -> None:
+    slots = Slots({"q": 1}, None)
+    assert slots.room("q") == PREFETCH
+    slots.put([held() for _ in range(PREFETCH)])
+
+    assert slots.room("q") == 0
+
+
+def test_closing_returns_what_no_thread_has_taken_and_ends_the_threads() -> None:
+    slots = Slots({"q": 2}, None)
+    slots.put([held(), held()])
+    first = Taking(slots).job()
+    left = slots.close()
+
+    assert len(left) == 1
+    assert first is not None
+    assert first not in left
+    assert slots.take("q") is None
