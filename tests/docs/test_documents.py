@@ -1,0 +1,86 @@
+"""What the documents tell is run: every command, statement and program, in order."""
+
+import getpass
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.docs.document import RUN, SHOWN, blocks
+from tests.docs.stage import ROOT, Stage
+
+if TYPE_CHECKING:
+    from tests.fixtures.database import TestDatabase
+
+pytestmark = pytest.mark.database
+
+TAUGHT = ("enqueue", "job-kinds", "panel", "operate", "incidents")
+"""Documents that teach by tasks, each a world of its own."""
+
+EMBEDDED = "operate"
+"""It tells of the database that comes along; the others are given one."""
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    # As root the embedded server runs as `nobody`, who must get here.
+    made = Path(tempfile.mkdtemp(prefix="counterfoil-docs-"))
+    made.chmod(0o755)
+    yield made
+    shutil.rmtree(made)
+
+
+@pytest.fixture
+def terminal(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let commands find the product, and nothing of this machine's settings."""
+    for name in list(os.environ):
+        if name.startswith("COUNTERFOIL_"):
+            monkeypatch.delenv(name)
+    tools = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    monkeypatch.setenv("PATH", tools)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setattr(getpass, "getuser", lambda: "anna")
+    monkeypatch.chdir(folder)
+
+
+@pytest.mark.usefixtures("terminal")
+@pytest.mark.parametrize("name", TAUGHT)
+def test_a_document_shows_what_really_happens(
+    name: str,
+    folder: Path,
+    request: pytest.FixtureRequest,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    database: TestDatabase | None = None
+    # Set in any case, so that what the document exports ends with it.
+    for setting in ("DATABASE_URL", "REMNAWAVE_URL", "REMNAWAVE_TOKEN", "OPERATOR"):
+        monkeypatch.setenv(f"COUNTERFOIL_{setting}", "")
+    if name != EMBEDDED:
+        database = request.getfixturevalue("database")
+        monkeypatch.setenv("COUNTERFOIL_DATABASE_URL", database.url)
+    stage = Stage(folder, database, name.replace("-", "_"))
+    try:
+        for block in blocks(ROOT / "docs" / f"{name}.md"):
+            if block.is_run:
+                try:
+                    stage.run(block)
+                except Exception as error:
+                    error.add_note(f"docs/{name}.md:{block.line}")
+                    raise
+    finally:
+        stage.close()
+
+
+@pytest.mark.parametrize("name", TAUGHT)
+def test_a_block_is_run_or_says_why_not(name: str) -> None:
+    found = blocks(ROOT / "docs" / f"{name}.md")
+
+    assert found
+    for block in found:
+        assert block.language in RUN | SHOWN, f"docs/{name}.md:{block.line}"
+        assert block.said.get("not run", "because") != "", block.line
