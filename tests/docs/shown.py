@@ -1,8 +1,8 @@
 """Whether a document shows what really comes out, whatever changes from run to run.
 
 Ids, user names and processes are bound: the document's own stand for the real ones,
-in its later commands too.  Instants, distances in time, positions and the width of
-columns do not count.  `…` stands for anything, a line of `…` alone for any lines.
+in its later commands too.  Instants, distances in time and the width of columns do not
+count.  `…` stands for anything, a line of `…` alone for any lines.
 """
 
 import re
@@ -15,12 +15,10 @@ _PARTS = re.compile(
     rf"""
     (?P<id>{_UUID} | counterfoil_[0-9a-f]{{16}})
   | (?P<worker>shop-1:\d+)
-  | (?P<row>{_INSTANT}\s+\d+(?=\s))
   | (?P<instant>{_INSTANT})
   | (?P<short>…[0-9a-f]{{6}}\b)
   | (?P<any>…)
   | (?P<distance>\b\d+\ (?:s|min|h|days)\b)
-  | (?P<position>(?<="position":)\s?\d+)
   | (?P<blank>\s+)
     """,
     re.VERBOSE,
@@ -29,11 +27,9 @@ _REAL = {
     "id": rf"({_UUID}|counterfoil_[0-9a-f]{{16}})",
     "short": r"(…[0-9a-f]{6}\b)",
     "worker": r"([\w.-]+:\d+)",
-    "row": rf"{_INSTANT}\s+\d+",
     "instant": _INSTANT,
     "any": ".*",
     "distance": r"\d+ (?:s|min|h|days)",
-    "position": r"\s?\d+",
     "blank": r"\s+",
 }
 _BOUND = frozenset({"id", "short", "worker"})

@@ -117,6 +117,8 @@ class Stage:
         for terminal in reversed(self._terminals):
             terminal.end()
         del sys.modules[self._program.__name__]
+        for file in self._folder.glob("*.py"):
+            sys.modules.pop(file.stem, None)
 
     def _end(self, command: str) -> None:
         (terminal,) = (it for it in self._terminals if it.command == command)

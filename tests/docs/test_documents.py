@@ -46,6 +46,7 @@ def terminal(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     monkeypatch.setattr(getpass, "getuser", lambda: "anna")
     monkeypatch.chdir(folder)
+    monkeypatch.syspath_prepend(folder)
 
 
 @pytest.mark.usefixtures("terminal")
