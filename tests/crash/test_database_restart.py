@@ -66,11 +66,11 @@ def own_server() -> Iterator[OwnServer]:
 def test_s13_restarts_and_ended_backends_are_survived_by_both_workers(
     own_server: OwnServer, tmp_path: Path
 ) -> None:
-    book = EffectBook(tmp_path / "effects.db")
+    book = EffectBook(tmp_path / "effects")
     with closing(connect(own_server.uri)) as connection:
         enqueue_booked(connection, JOBS)
     workers = [
-        WorkerProcess(own_server.uri, book=str(book.path), queues={"default": 4})
+        WorkerProcess(own_server.uri, book=str(book.folder), queues={"default": 4})
         for _ in range(2)
     ]
     try:

@@ -48,7 +48,7 @@ class Ruin:
     def begin(self) -> WorkerProcess:
         return self.start(
             self.dice.choice([None, self.proxy.conninfo]),
-            book=str(self.book.path),
+            book=str(self.book.folder),
             heartbeat_seconds=0.2,
             queues={"default": 4},
         )
@@ -89,7 +89,7 @@ def test_a_few_random_faults(
     tmp_path: Path,
 ) -> None:
     """I2-I4, I13: every job once, every effect under a claim of its own."""
-    book = EffectBook(tmp_path / "effects.db")
+    book = EffectBook(tmp_path / "effects")
     Ruin(database, proxy, start_worker, book).bring(seed, faults=4)
 
 
@@ -103,5 +103,5 @@ def test_many_random_faults(
     start_worker: Start,
     tmp_path: Path,
 ) -> None:
-    book = EffectBook(tmp_path / "effects.db")
+    book = EffectBook(tmp_path / "effects")
     Ruin(database, proxy, start_worker, book).bring(seed, faults=12)

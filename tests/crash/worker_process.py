@@ -10,12 +10,11 @@ import json
 import os
 import signal
 import socket
-import sqlite3
 import sys
 import threading
 from collections.abc import Mapping
-from contextlib import closing
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from application.context import Context
@@ -89,12 +88,15 @@ class Handlers:
         return self.slow(args, ctx)
 
     def booked(self, args: Args, ctx: Context) -> Outcome:
-        """Write the effect into a book of its own, which shares nothing with us."""
-        with closing(sqlite3.connect(self._options["book"], timeout=30)) as book, book:
-            book.execute(
-                "INSERT INTO effects VALUES (?, ?, ?, ?, ?)",
-                (args.n, str(ctx.job_id), ctx.attempt, ctx.token, os.getpid()),
-            )
+        """Write the effect into a book that shares nothing with us."""
+        effect = {
+            "n": args.n,
+            "job": str(ctx.job_id),
+            "attempt": ctx.attempt,
+            "token": ctx.token,
+        }
+        with (Path(self._options["book"]) / str(os.getpid())).open("a") as book:
+            book.write(json.dumps(effect) + "\n")
         return Completed(result={"n": args.n})
 
     def kinds(self) -> list[AnyKind]:

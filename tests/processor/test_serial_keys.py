@@ -116,6 +116,42 @@ def test_a_key_whose_job_does_not_run_is_freed_by_the_orphan_pass(parts: Rig) ->
     assert len(parts.claim()) == 1
 
 
+def drain(database: TestDatabase, start: threading.Barrier, n: int) -> int:
+    """Claim and succeed until nothing is left; return how many were claimed."""
+    own = database.connect()
+    owner = this_process()
+    claimer = Claimer(owner, {"turn": 60})
+    start.wait(30)
+    claimed = 0
+    at = float(n)
+    while own.execute("SELECT 1 FROM counterfoil.jobs LIMIT 1").fetchone():
+        at += 10
+        jobs = claimer.scan(own, Lane("default", ("turn",)), 3, at).jobs
+        claimed += len(jobs)
+        if jobs:
+            done = [Success(job.id, job.token, None) for job in jobs]
+            stamp = Stamp(actor_of(owner), new_id())
+            succeeded = succeed(own, done, [new_id() for _ in done], stamp)
+            assert len(succeeded) == len(done)
+    return claimed
+
+
+def steps_of(connection: psycopg.Connection[Any], key: str) -> list[tuple[UUID, str]]:
+    """Return what happened to the jobs of a key after their births, in order."""
+    rows = connection.execute(
+        """
+        SELECT e.stream_id, e.type
+          FROM counterfoil.events e
+          JOIN counterfoil.events j ON j.stream_id = e.stream_id AND j.version = 1
+         WHERE e.version > 1
+           AND j.data->>'serial_key' = %s
+         ORDER BY e.position
+        """,
+        (key,),
+    )
+    return [(row[0], row[1]) for row in rows]
+
+
 def test_four_claimers_keep_the_order_of_every_key(database: TestDatabase) -> None:
     """Never a later one while an earlier due one waits, and never two at once."""
     connection = database.connect()
@@ -125,43 +161,12 @@ def test_four_claimers_keep_the_order_of_every_key(database: TestDatabase) -> No
             jobs.append(enqueue(connection, "turn", serialKey=key))
     start = threading.Barrier(CLAIMERS)
 
-    def drain(n: int) -> int:
-        own = database.connect()
-        owner = this_process()
-        claimer = Claimer(owner, {"turn": 60})
-        start.wait(30)
-        claimed = 0
-        at = float(n)
-        while own.execute("SELECT 1 FROM counterfoil.jobs LIMIT 1").fetchone():
-            at += 10
-            jobs = claimer.scan(own, Lane("default", ("turn",)), 3, at).jobs
-            claimed += len(jobs)
-            done = [Success(job.id, job.token, None) for job in jobs]
-            if done:
-                stamp = Stamp(actor_of(owner), new_id())
-                assert len(succeed(own, done, [new_id() for _ in done], stamp)) == len(
-                    done
-                )
-        return claimed
-
     with ThreadPoolExecutor(CLAIMERS) as threads:
-        claimed = list(threads.map(drain, range(CLAIMERS)))
+        claimed = list(threads.map(partial(drain, database, start), range(CLAIMERS)))
 
     assert sum(claimed) == KEYS * JOBS_OF_A_KEY
     assert sum(1 for n in claimed if n) > 1  # they did work side by side
-    rows = connection.execute(
-        """
-        SELECT j.data->>'serial_key', e.stream_id, e.type
-          FROM counterfoil.events e
-          JOIN counterfoil.events j ON j.stream_id = e.stream_id AND j.version = 1
-         WHERE e.version > 1
-         ORDER BY e.position
-        """
-    ).fetchall()
     for key, jobs in expected.items():
-        steps = [(row[1], row[2]) for row in rows if row[0] == key]
-        lawful = [
-            (job, tag) for job in jobs for tag in ("job.claimed", "job.succeeded")
-        ]
-        assert steps == lawful
+        tags = ("job.claimed", "job.succeeded")
+        assert steps_of(connection, key) == [(job, tag) for job in jobs for tag in tags]
     assert keys(connection) == 0

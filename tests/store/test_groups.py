@@ -223,9 +223,10 @@ def test_many_streams_of_several_events_keep_their_order(
     disordered = connection.execute(
         """
         SELECT count(*)
-          FROM counterfoil.events a
-          JOIN counterfoil.events b USING (stream_id)
-         WHERE a.version < b.version AND a.position > b.position
+          FROM (SELECT position, lag(position) OVER (
+                           PARTITION BY stream_id ORDER BY version) AS before
+                  FROM counterfoil.events) e
+         WHERE e.before > e.position
         """
     ).fetchone()
     assert disordered == (0,)
