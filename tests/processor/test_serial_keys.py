@@ -3,7 +3,9 @@
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
+from uuid import UUID
 
 import psycopg
 import pytest
@@ -17,9 +19,6 @@ from infrastructure.processor.succeed import Stamp, Success, succeed
 from tests.fixtures.database import ON_BOTH_SERVERS, TestDatabase
 from tests.fixtures.workers import enqueue
 from tests.processor.rig import Rig
-
-if TYPE_CHECKING:
-    from uuid import UUID
 
 pytestmark = [ON_BOTH_SERVERS, pytest.mark.usefixtures("heads_equal_folds")]
 
