@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from infrastructure.settings import Settings
 from tests.docs.document import RUN, SHOWN, blocks
 from tests.docs.stage import ROOT, Stage
 
@@ -85,3 +86,10 @@ def test_a_block_is_run_or_says_why_not(name: str) -> None:
     for block in found:
         assert block.language in RUN | SHOWN, f"docs/{name}.md:{block.line}"
         assert block.said.get("not run", "because") != "", block.line
+
+
+def test_every_setting_is_told() -> None:
+    text = (ROOT / "docs" / f"{EMBEDDED}.md").read_text("utf-8")
+
+    for field in Settings.__struct_fields__:
+        assert f"`COUNTERFOIL_{field.upper()}`" in text
