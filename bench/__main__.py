@@ -42,8 +42,8 @@ def measure(folder: Path, sizes: Sizes, console: Console) -> Report:
     ):
         told = machine.machine(place.uri)
         task = bar.add_task("measuring", total=sizes.rounds)
-        for _ in range(sizes.rounds):
-            rounds.append(_round(place, sizes))
+        for turn in range(sizes.rounds):
+            rounds.append(_round(place, sizes, turn))
             samples.append(latency(place, sizes))
             bar.advance(task)
     return Report(
@@ -58,9 +58,9 @@ def measure(folder: Path, sizes: Sizes, console: Console) -> Report:
     )
 
 
-def _round(place: Ground, sizes: Sizes) -> Round:
+def _round(place: Ground, sizes: Sizes, turn: int) -> Round:
     return {
-        "drain": drain(place, sizes.drained_jobs),
+        "drain": drain(place, sizes.drained_jobs, turn),
         "single": single(place, sizes.singles),
         "bulk": bulk(place, sizes.bulks, sizes.bulk_jobs),
         "fulfillment": fulfillment(place, sizes.orders),

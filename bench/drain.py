@@ -29,12 +29,16 @@ SELECT type, count(*) FROM counterfoil.events GROUP BY type
 """
 
 
-def drain(place: Ground, jobs: int) -> dict[str, float]:
-    """Return jobs per second: by a worker, by the floor's one and two connections."""
+def drain(place: Ground, jobs: int, turn: int) -> dict[str, float]:
+    """Return jobs per second: by a worker, by the floor's one and two connections.
+
+    Whoever begins changes with `turn`, so that nobody always follows the same one.
+    """
+    ways = list(_WAYS.items())
+    begin = turn % len(ways)
     return {
-        "worker": jobs / _timed(place, jobs, _by_worker),
-        "floor_1": jobs / _timed(place, jobs, _by_floor_1),
-        "floor_2": jobs / _timed(place, jobs, _by_floor_2),
+        name: jobs / _timed(place, jobs, way)
+        for name, way in ways[begin:] + ways[:begin]
     }
 
 
@@ -92,6 +96,13 @@ def _by_floor(conninfo: str, connections: int) -> float:
     for connection in opened:
         connection.close()
     return seconds
+
+
+_WAYS: Final = {
+    "worker": _by_worker,
+    "floor_1": _by_floor_1,
+    "floor_2": _by_floor_2,
+}
 
 
 def _call(connection: Connection) -> None:

@@ -66,6 +66,8 @@ _LINES: Final = (
     _Line(_DRAIN, "worker, one process", "jobs/s", _value("drain", "worker")),
     _Line(_DRAIN, "floor, one connection", "jobs/s", _value("drain", "floor_1")),
     _Line(_DRAIN, "floor, two connections", "jobs/s", _value("drain", "floor_2")),
+    _Line(_DRAIN, "worker / floor, one connection", "×",
+          _ratio("drain", "worker", "floor_1")),
     _Line(_DRAIN, "worker / faster floor", "×", _of_floor, "≥ 0.6"),
     _Line(_SINGLE, "own row alone", "ms", _value("single", "own")),
     _Line(_SINGLE, "+ the job's rows by plain SQL", "ms", _value("single", "rows")),
