@@ -7,7 +7,7 @@ decider, fold or adapter of the product is asked whether the product was right.
 import re
 import sqlite3
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -43,7 +43,6 @@ class Books:
     connection: Connection
     requests: tuple[BookedRequest, ...]
     users: dict[str, list[BookedUser]]
-    days: int
     orders: int
 
     def rows(self, statement: str) -> list[tuple[object, ...]]:
@@ -51,14 +50,12 @@ class Books:
         return self.connection.execute(statement.encode()).fetchall()
 
 
-def check(
-    connection: Connection, book: Path, *, orders: int, days: int
-) -> list[Finding]:
+def check(connection: Connection, book: Path, *, orders: int) -> list[Finding]:
     """Return what the two books say about each question; none may disagree."""
     with closing(open_book(book)) as opened:
         booked = tuple(requests(opened))
         named = _by_name(opened)
-    books = Books(connection, booked, named, days, orders)
+    books = Books(connection, booked, named, orders)
     return [_asked(question, ask, books) for question, ask in _QUESTIONS]
 
 
@@ -125,40 +122,58 @@ def _order(row: tuple[object, ...]) -> str | None:
     return f"{order}: {state}, its operation {own_state or 'does not exist'}"
 
 
+# Settlements in the order in which they were decided, each with its own instant.
 _CUSTOMERS: Final = """
-SELECT e.username, e.customer_id, count(o.stream_id), min(first.recorded_at),
-       bool_and(o.state = 'fulfilled')
-  FROM counterfoil.entitlements e
-  JOIN counterfoil.orders o
-       ON o.tenant_id = e.tenant_id
-          AND o.customer_id = e.customer_id
-          AND o.slot = e.slot
+SELECT e.username, e.customer_id, first.recorded_at,
+       (first.data->'lines'->0->>'days')::int, o.state = 'fulfilled'
+  FROM counterfoil.events d
+  JOIN counterfoil.entitlements e ON e.stream_id = d.stream_id
+  JOIN counterfoil.orders o ON o.stream_id = (d.data->>'order')::uuid
   JOIN counterfoil.events first ON first.stream_id = o.stream_id AND first.version = 1
- GROUP BY e.username, e.customer_id
+ WHERE d.type = 'entitlement.desired_changed'
+ ORDER BY d.stream_id, d.version
 """
 
 
+@dataclass(slots=True)
+class _Owed:
+    customer: str
+    end: datetime | None = None
+    orders: int = 0
+    is_delivered: bool = True
+
+    def add(self, settled_at: datetime, days: int, *, fulfilled: bool) -> None:
+        """Days always add, from the later of the present end and the settlement."""
+        start = settled_at if self.end is None else max(self.end, settled_at)
+        self.end = start + timedelta(days=days)
+        self.orders += 1
+        self.is_delivered &= fulfilled
+
+
 def _every_customer(books: Books) -> Iterator[str | None]:
-    rows = books.rows(_CUSTOMERS)
-    if len(books.users) != len(rows):
-        yield f"{len(rows)} customers have {len(books.users)} panel users"
-    for row in rows:
-        yield _customer(books, row)
+    owed: dict[str, _Owed] = {}
+    for name, customer, settled_at, days, fulfilled in books.rows(_CUSTOMERS):
+        if not isinstance(settled_at, datetime):
+            yield f"customer {customer}: an order without an instant"
+            continue
+        entry = owed.setdefault(str(name), _Owed(str(customer)))
+        entry.add(settled_at, int(str(days)), fulfilled=bool(fulfilled))
+    if set(books.users) != set(owed):
+        yield f"{len(owed)} customers have {len(books.users)} panel users"
+    decided = sum(entry.orders for entry in owed.values())
+    if decided != books.orders:
+        yield f"{decided} of {books.orders} orders have changed what is owed"
+    for name, entry in owed.items():
+        yield _customer(books.users.get(name, []), entry)
 
 
-def _customer(books: Books, row: tuple[object, ...]) -> str | None:
-    name, customer, orders, first = str(row[0]), row[1], int(str(row[2])), row[3]
-    found = books.users.get(name, [])
-    if not row[4]:
+def _customer(found: Sequence[BookedUser], owed: _Owed) -> str | None:
+    if not owed.is_delivered:
         return None  # a dead letter: its order is told by the first question
-    if len(found) != 1:
-        return f"customer {customer}: {len(found)} panel users"
-    if not isinstance(first, datetime):
-        return f"customer {customer}: no first order"
-    # Days always add, all settlements lie within minutes: n orders, n periods.
-    end = first + timedelta(days=books.days * orders)
+    if len(found) != 1 or owed.end is None:
+        return f"customer {owed.customer}: {len(found)} panel users"
     user = found[0]
-    wanted = ("ACTIVE", _in_ms(end), 0, 0, ())
+    wanted = ("ACTIVE", _in_ms(owed.end), 0, 0, ())
     shown = (
         user.status,
         user.expire_at,
@@ -166,7 +181,9 @@ def _customer(books: Books, row: tuple[object, ...]) -> str | None:
         user.hwid_device_limit,
         user.squads,
     )
-    return None if shown == wanted else f"customer {customer}: {shown}, not {wanted}"
+    return (
+        None if shown == wanted else f"customer {owed.customer}: {shown}, not {wanted}"
+    )
 
 
 def _in_ms(instant: datetime) -> str:

@@ -24,6 +24,7 @@ FREEZE_SECONDS: Final = 66.0
 """Longer than a lease (60 s) and one rescue round (5 s)."""
 
 _LOOK_SECONDS: Final = 0.25
+_ENOUGH_ORDERS: Final = 1000
 _KILLED: Final = 0
 _FROZEN: Final = 1
 
@@ -35,8 +36,6 @@ class DemoOptions:
     workers: int = 3
     fault_rate: float = 0.03
     seed: int = 1997
-    days: int = 30
-    """Days of access per order, as the orders' map says."""
     patience_seconds: float = 600.0
     freeze_seconds: float = FREEZE_SECONDS
 
@@ -61,8 +60,8 @@ class DemoResult:
 class Stage:
     """What the demo is told by, and tells, while it runs."""
 
-    settle: Callable[[Callable[[int], None]], int]
-    """Settles every order, calling back with the count; returns how many there are."""
+    settle: Callable[[Callable[[], object]], int]
+    """Settles every order, calling back now and then; returns how many there are."""
     tell: Callable[[str], None]
     show: Callable[[Progress], None]
     began_at: float = field(default_factory=time.monotonic)
@@ -78,52 +77,81 @@ def run_demo(
     """
     with Processes(place) as processes:
         processes.start_panel(fault_rate=options.fault_rate, seed=options.seed)
-        stage.tell(f"panel simulator at {processes.panel_url}, failing in "
-                   f"{options.fault_rate:.0%} of its requests")  # fmt: skip
+        rate = f"{options.fault_rate:.0%}"
+        stage.tell(
+            f"panel simulator at {processes.panel_url}, failing in {rate} of its "
+            "requests"
+        )
         for _ in range(options.workers):
             processes.start_worker()
         stage.tell(f"{options.workers} worker processes started")
-        orders = stage.settle(lambda _: stage.show(progress(connection)))
+        mishaps = _Mishaps(connection, processes, stage, options)
+        orders = stage.settle(mishaps.look)
         stage.tell(f"{orders:,} orders settled, each in its own transaction")
-        _break_things(connection, processes, stage, options)
+        mishaps.until_finished()
         exit_codes = processes.stop_workers()
         processes.stop_panel()
     return DemoResult(
         figures(connection),
-        check(connection, place.book, orders=orders, days=options.days),
+        check(connection, place.book, orders=orders),
         exit_codes,
         time.monotonic() - stage.began_at,
     )
 
 
-def _break_things(
-    connection: Connection, processes: Processes, stage: Stage, options: DemoOptions
-) -> None:
+@dataclass(slots=True)
+class _Mishaps:
+    """Kills and freezes workers when enough is fulfilled, and waits for the end."""
+
+    connection: Connection
+    processes: Processes
+    stage: Stage
+    options: DemoOptions
+    dead: list[int] = field(default_factory=list[int])
     thaw_at: float | None = None
-    dead: list[int] = []
-    give_up_at = time.monotonic() + options.patience_seconds
-    while True:
-        now = progress(connection)
-        stage.show(now)
-        processes.require_alive(dead)
-        share = now.fulfilled / max(now.settled, 1)
-        if not dead and share >= KILL_AT:
-            processes.signal(_KILLED, signal.SIGKILL)
-            dead.append(_KILLED)
-            processes.start_worker()
-            stage.tell("worker 1 killed with SIGKILL; another one started")
-        if thaw_at is None and share >= FREEZE_AT:
-            processes.signal(_FROZEN, signal.SIGSTOP)
-            thaw_at = time.monotonic() + options.freeze_seconds
-            stage.tell("worker 2 frozen with SIGSTOP, for longer than its leases last")
-        if thaw_at is not None and 0 < thaw_at <= time.monotonic():
-            processes.signal(_FROZEN, signal.SIGCONT)
-            thaw_at = 0.0
-            stage.tell("worker 2 goes on; its leases are others' by now")
-        if now.unfinished == 0 and thaw_at == 0:
-            return
-        if time.monotonic() >= give_up_at:
-            waited = f"{options.patience_seconds:.0f} s"
-            msg = f"{now.unfinished} jobs are unfinished after {waited}"
-            raise DemoProcessError(msg)
-        time.sleep(_LOOK_SECONDS)
+    """When the frozen worker goes on; 0 once it has."""
+
+    def look(self) -> Progress:
+        """Return how far everything is, after breaking what is due to break."""
+        now = progress(self.connection)
+        self.stage.show(now)
+        self.processes.require_alive(self.dead)
+        # A share of the first few orders says nothing yet.
+        share = now.fulfilled / max(now.settled, _ENOUGH_ORDERS)
+        if not self.dead and share >= KILL_AT:
+            self._kill()
+        if self.thaw_at is None and share >= FREEZE_AT:
+            self._freeze()
+        if self.thaw_at is not None and 0 < self.thaw_at <= time.monotonic():
+            self._thaw()
+        return now
+
+    def until_finished(self) -> None:
+        """Return when no job is unfinished and nobody is frozen any more.
+
+        Raises:
+            DemoProcessError: a child died that should not, or it took too long.
+        """
+        give_up_at = time.monotonic() + self.options.patience_seconds
+        while (now := self.look()).unfinished > 0 or self.thaw_at != 0:
+            if time.monotonic() >= give_up_at:
+                waited = f"{self.options.patience_seconds:.0f} s"
+                msg = f"{now.unfinished} jobs are unfinished after {waited}"
+                raise DemoProcessError(msg)
+            time.sleep(_LOOK_SECONDS)
+
+    def _kill(self) -> None:
+        self.processes.signal(_KILLED, signal.SIGKILL)
+        self.dead.append(_KILLED)
+        self.processes.start_worker()
+        self.stage.tell("worker 1 killed with SIGKILL; another one started")
+
+    def _freeze(self) -> None:
+        self.processes.signal(_FROZEN, signal.SIGSTOP)
+        self.thaw_at = time.monotonic() + self.options.freeze_seconds
+        self.stage.tell("worker 2 frozen with SIGSTOP, for longer than its leases last")
+
+    def _thaw(self) -> None:
+        self.processes.signal(_FROZEN, signal.SIGCONT)
+        self.thaw_at = 0.0
+        self.stage.tell("worker 2 goes on; its leases are others' by now")

@@ -82,13 +82,13 @@ def stage_demo(
 
 def _settling(
     orders: Orders, template: JsonObject, settle_one: SettleOne
-) -> Callable[[Callable[[int], None]], int]:
-    """Return what settles every order and tells how many it has settled."""
+) -> Callable[[Callable[[], object]], int]:
+    """Return what settles every order, calling back after each few of them."""
 
-    def settle(watch: Callable[[int], None]) -> int:
+    def settle(look: Callable[[], object]) -> int:
         def counted(done: Count) -> None:
             if done.settled % _EVERY == 0:
-                watch(done.settled)
+                look()
 
         with orders.file.open("rb") as stream:
             result = settle_file(stream, template, settle_one, counted)
