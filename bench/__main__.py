@@ -71,7 +71,7 @@ def main() -> int:
     """Run the bench as the command line says; return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument(
-        "--quick", action="store_true", help="a look in half a minute; says little"
+        "--quick", action="store_true", help="a short look; its figures say little"
     )
     parser.add_argument(
         "--out", type=Path, default=Path("var/bench"), help="folder of the report"
