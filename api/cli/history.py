@@ -10,8 +10,8 @@ import rich_click as click
 
 from api.cli.options import argument, as_json, command, option, tenant
 from api.cli.outlook import outlook
-from api.cli.output import aside, document, screen
-from api.cli.timeline import timeline
+from api.cli.output import aside, document, say
+from api.cli.timeline import show_events
 from api.cli.times import at
 from api.installation import Installation
 from application.errors import NotFoundError
@@ -78,7 +78,7 @@ def events(  # noqa: PLR0913 - the options of the command, one to one
         for event in found:
             document(event)
     elif found:
-        screen().print(timeline(found))
+        show_events(found)
     else:
         aside("no such event")
 
@@ -129,16 +129,11 @@ def why(
 
 
 def _show(story: Story, budgets: Mapping[str, int]) -> None:
-    console = screen()
-    for line in _standing(story):
-        console.print(line, markup=False)
-    console.print("\nWhat happened", style="bold")
+    say(*_standing(story), "", "What happened")
     if story.has_earlier:
-        console.print("… the beginning is left out; --limit shows more", style="dim")
-    console.print(timeline(story.events))
-    console.print("\nWhat happens next", style="bold")
-    for sentence in outlook(story, budgets):
-        console.print(sentence, markup=False, soft_wrap=True)
+        say("… the beginning is left out; --limit shows more")
+    show_events(story.events)
+    say("", "What happens next", *outlook(story, budgets))
 
 
 def _standing(story: Story) -> list[str]:

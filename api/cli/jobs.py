@@ -7,13 +7,12 @@ from uuid import UUID
 
 import msgspec
 import rich_click as click
-from rich.table import Table
 from rich.text import Text
 
 from api.cli.options import argument, as_json, command, option, tenant
 from api.cli.outlook import budget_of
-from api.cli.output import aside, document, screen
-from api.cli.timeline import timeline
+from api.cli.output import aside, document, say, show_rows
+from api.cli.timeline import show_events
 from api.cli.times import distance
 from api.installation import Installation
 from application.errors import NotFoundError
@@ -80,7 +79,8 @@ def jobs(  # noqa: PLR0913 - the options of the command, one to one
 
 def _show(page: JobPage, budgets: Mapping[str, int]) -> None:
     if page.jobs:
-        screen().print(_table(page, budgets))
+        names = ("job", "kind", "state", "attempt", "next", "last code", "note")
+        show_rows(names, [_row(job, page, budgets) for job in page.jobs])
     else:
         aside("no such job")
     if page.has_more:
@@ -89,22 +89,17 @@ def _show(page: JobPage, budgets: Mapping[str, int]) -> None:
         aside("no worker is alive: nothing is claimed until one is", "yellow")
 
 
-def _table(page: JobPage, budgets: Mapping[str, int]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("job", "kind", "state", "attempt", "next", "last code", "note"):
-        table.add_column(name, no_wrap=name == "job", overflow="fold")
-    for job in page.jobs:
-        budget = budget_of(job, budgets)
-        table.add_row(
-            str(job.job_id),
-            Text(job.kind),
-            Text(_state(job), style="red" if job.state == "discarded" else ""),
-            f"{job.attempt}/{'?' if budget is None else budget}",
-            _next(job, page.now),
-            Text(job.error_code or job.code or ""),
-            Text(_note(job, page)),
-        )
-    return table
+def _row(job: JobLine, page: JobPage, budgets: Mapping[str, int]) -> list[Text]:
+    budget = budget_of(job, budgets)
+    return [
+        Text(str(job.job_id)),
+        Text(job.kind),
+        Text(_state(job), style="red" if job.state == "discarded" else ""),
+        Text(f"{job.attempt}/{'?' if budget is None else budget}"),
+        Text(_next(job, page.now)),
+        Text(job.error_code or job.code or ""),
+        Text(_note(job, page)),
+    ]
 
 
 def _state(job: JobLine) -> str:
@@ -155,11 +150,9 @@ def job(installation: Installation, job_id: UUID, *, as_json: bool) -> None:
     if as_json:
         document(story)
         return
-    console = screen()
     named = ", ".join(story.args) or "none"
-    console.print(
+    say(
         f"job {story.job_id}: {story.kind}, queue {story.queue}, {story.state}; "
-        f"arguments: {named}; correlation {story.correlation_id}",
-        markup=False,
+        f"arguments: {named}; correlation {story.correlation_id}"
     )
-    console.print(timeline(story.events, of_one_stream=True))
+    show_events(story.events, of_one_stream=True)

@@ -4,22 +4,48 @@ Results go to standard output, for a person or, with --json, as JSON documents o
 line each.  Everything else goes to standard error, errors as one sentence.
 """
 
-import os
 import sys
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 import msgspec
 from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
 from rich.text import Text
 
 _PIPED_COLUMNS: Final = 200
 """A program that reads a table wants whole lines, not those of a small screen."""
 
+_NARROW: Final = 120
+"""On a screen of fewer columns a row of a table takes two lines."""
+
 
 def screen() -> Console:
     """Return standard output for a person; ids and tables are never recoloured."""
-    wide = not sys.stdout.isatty() and "COLUMNS" not in os.environ
-    return Console(highlight=False, width=_PIPED_COLUMNS if wide else None)
+    width = None if sys.stdout.isatty() else _PIPED_COLUMNS
+    return Console(highlight=False, width=width)
+
+
+def show_rows(names: Sequence[str], rows: Iterable[Sequence[Text]]) -> None:
+    """Write rows below their names; on a narrow screen each one in two lines.
+
+    The first half of a row is what tells it apart, so none of it is ever broken.
+    """
+    console = screen()
+    head = (len(names) + 1) // 2
+    if console.width < _NARROW:
+        for row in rows:
+            console.print(Text("  ").join(row[:head]), soft_wrap=True)
+            rest = Text(", ").join(each for each in row[head:] if each.plain)
+            console.print(Padding(rest, (0, 0, 0, 4)))
+        return
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for number, name in enumerate(names):
+        table.add_column(name, no_wrap=number < head, overflow="fold")
+    for row in rows:
+        table.add_row(*row)
+    console.print(table)
 
 
 def say(*lines: str) -> None:

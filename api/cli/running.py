@@ -3,7 +3,7 @@
 import rich_click as click
 
 from api.cli.options import as_json, command, option
-from api.cli.output import aside, document, say
+from api.cli.output import document, say
 from api.installation import Installation, Place, SchemaState, Services
 
 
@@ -127,13 +127,13 @@ def _announce(services: Services, *, as_json: bool) -> None:
         )
         return
     say(_where(place), *(f"applied {name}" for name in services.migrated))
-    for notice in place.notices:
-        aside(notice, "bold yellow" if place.is_ephemeral else "")
+    # Not beside the worker's own lines: standard error is JSON and nothing else.
+    say(*place.notices)
     if place.is_ephemeral:
         say(f"other commands reach it with COUNTERFOIL_DATABASE_URL={place.uri!r}")
     if services.missing:
         names = " and ".join(services.missing)
-        aside(f"no panel: fulfilment jobs wait until {names} is set", "yellow")
+        say(f"no panel: fulfilment jobs wait until {names} is set")
     say("working; Ctrl-C stops")
 
 

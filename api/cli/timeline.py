@@ -5,9 +5,9 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-from rich.table import Table
 from rich.text import Text
 
+from api.cli.output import show_rows
 from api.cli.times import at
 from domain.members import is_list, is_object
 from domain.text import clean, cut
@@ -43,28 +43,23 @@ def short(stream_id: UUID) -> str:
     return stream_id.hex[-_ID_DIGITS:]
 
 
-def timeline(events: Iterable[LogEvent], *, of_one_stream: bool = False) -> Table:
-    """Return events as a table; one stream's show their versions instead of a name."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("when", no_wrap=True)
-    table.add_column("version" if of_one_stream else "position", justify="right")
-    table.add_column("what", no_wrap=True)
-    if not of_one_stream:
-        table.add_column("of", no_wrap=True)
-    table.add_column("how", overflow="fold")
-    table.add_column("by", overflow="fold")
-    for event in events:
-        number = event.version if of_one_stream else event.position
-        where = [] if of_one_stream else [Text(label(event))]
-        table.add_row(
-            at(event.recorded_at),
-            str(number),
-            Text(event.type, style=_style(event.type)),
-            *where,
-            Text(details(event)),
-            Text(actor(event)),
-        )
-    return table
+def show_events(events: Iterable[LogEvent], *, of_one_stream: bool = False) -> None:
+    """Write events for a person; of one stream with versions instead of its name."""
+    where = "version" if of_one_stream else "of"
+    names = ("when", "what", where, "how", "by")
+    show_rows(
+        names,
+        [
+            (
+                Text(at(event.recorded_at)),
+                Text(event.type, style=_style(event.type)),
+                Text(str(event.version) if of_one_stream else label(event)),
+                Text(details(event)),
+                Text(actor(event)),
+            )
+            for event in events
+        ],
+    )
 
 
 def _style(tag: str) -> str:
@@ -175,7 +170,7 @@ def details(event: LogEvent) -> str:
     told = [
         special.get(name, say)(value)
         for name, say in _MEMBERS.items()
-        if (value := event.data.get(name)) is not None
+        if (value := event.data.get(name)) is not None and value != ""
     ]
     line = ", ".join(part for part in told if part)
     return cut(" ".join(clean(line).split()), _LONGEST)
