@@ -6,8 +6,6 @@ It has a connection of its own, so that a busy pool can never cost a lease.
 import threading
 from typing import Final
 
-import psycopg
-
 from application.job_kinds import HEARTBEAT_SECONDS, Kinds
 from domain.jobs.events import Owner
 from domain.jobs.outcome import Retry
@@ -73,9 +71,11 @@ class Heartbeat:
             except DatabaseUnavailableError as error:
                 self._leases.are_kept.clear()
                 emit("heartbeat lost the database", error=str(error))
-            except psycopg.Error as error:
-                # A lost race: the next beat comes over a new connection at once.
+            except Exception as error:  # noqa: BLE001 - the job runner: without heartbeats every lease would be lost
+                # The next beat comes over a new connection, soon.
+                self._leases.are_kept.clear()
                 emit("heartbeat failed", error=type(error).__name__)
+                self._tick(_TICK_SECONDS)
 
     def _connected(self) -> Connection | None:
         """Return a connection; meanwhile deadlines are still watched."""

@@ -124,19 +124,19 @@ SELECT stream_id, tenant_id, kind, token, attempt, max_attempts, args, run_at,
 
 # One round trip for an idle poller: which queues have anything due at all?
 _LOOK: Final = """
-SELECT q.queue
-  FROM unnest(%(queues)s::text[]) AS q(queue)
- WHERE EXISTS (SELECT
-                 FROM generate_series(1, 4) AS p(priority)
-                CROSS JOIN LATERAL (
-                   SELECT
-                     FROM counterfoil.jobs j
-                    WHERE j.state = 'waiting'
-                      AND j.queue = q.queue
-                      AND j.priority = p.priority
-                      AND j.run_at <= counterfoil.now()
-                      AND j.kind = ANY(%(kinds)s::text[])
-                    LIMIT 1) due)
+SELECT DISTINCT q.queue
+  FROM unnest(%(queues)s::text[], %(priorities)s::int[], %(lows)s::timestamptz[])
+       AS q(queue, priority, low)
+ CROSS JOIN LATERAL (
+    SELECT
+      FROM counterfoil.jobs j
+     WHERE j.state = 'waiting'
+       AND j.queue = q.queue
+       AND j.priority = q.priority
+       AND j.run_at >= q.low
+       AND j.run_at <= counterfoil.now()
+       AND j.kind = ANY(%(kinds)s::text[])
+     LIMIT 1) due
 """
 
 
@@ -145,6 +145,12 @@ class _LowWater:
     lows: list[datetime]
     full_at: float | None = None
     """When everything was last scanned; None: the next scan has to."""
+
+    def bounds(self, at: float) -> list[datetime]:
+        """Return the bound of each priority; the epoch when a full scan is due."""
+        age = None if self.full_at is None else at - self.full_at
+        is_due = age is None or age >= _FULL_SCAN_EVERY.total_seconds()
+        return [_EPOCH] * len(HEAD_STARTS) if is_due else self.lows
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,18 +196,49 @@ class Claimer:
                 connection tells what was claimed.
             DatabaseUnavailableError: nothing was claimed.
         """
-        water = self._water.setdefault(lane, _LowWater([_EPOCH] * 4))
-        is_full = (
-            water.full_at is None
-            or at - water.full_at >= _FULL_SCAN_EVERY.total_seconds()
-        )
-        jobs = self._once(connection, lane, n, [_EPOCH] * 4 if is_full else water.lows)
+        water = self._low_water(lane)
+        bounds = water.bounds(at)
+        is_full = bounds is not water.lows
+        jobs = self._once(connection, lane, n, bounds)
         if is_full:
             water.full_at = at
             water.lows = _lows(jobs)
         elif len(jobs) < n:
             water.full_at = None
         return Scan(jobs, is_full)
+
+    def look(
+        self, connection: Connection, lanes: Sequence[Lane], at: float
+    ) -> set[str]:
+        """Return the queues of `lanes` in which something is due, within the bounds.
+
+        A queue in which nothing was found is looked at without them the next time.
+
+        Raises:
+            DatabaseUnavailableError: the connection was lost.
+        """
+        lows = {lane: self._low_water(lane).bounds(at) for lane in lanes}
+        asked = [
+            (lane.queue, priority, low)
+            for lane in lanes
+            for priority, low in enumerate(lows[lane], 1)
+        ]
+        parameters = {
+            "queues": [each[0] for each in asked],
+            "priorities": [each[1] for each in asked],
+            "lows": [each[2] for each in asked],
+            "kinds": sorted({kind for lane in lanes for kind in lane.kinds}),
+        }
+        with unavailable_in_our_words():
+            rows = connection.execute(_LOOK, parameters, prepare=True).fetchall()
+        due = {text(row[0]) for row in rows}
+        for lane in lanes:
+            if lane.queue not in due:
+                self._low_water(lane).full_at = None
+        return due
+
+    def _low_water(self, lane: Lane) -> _LowWater:
+        return self._water.setdefault(lane, _LowWater([_EPOCH] * len(HEAD_STARTS)))
 
     def _once(
         self, connection: Connection, lane: Lane, n: int, lows: list[datetime]
@@ -222,20 +259,6 @@ class Claimer:
         except CommitUnknownError as error:
             raise ClaimInDoubtError(jobs, claim_id) from error
         return jobs
-
-
-def due_queues(
-    connection: Connection, queues: Sequence[str], kinds: Sequence[str]
-) -> set[str]:
-    """Return those of `queues` in which a job of `kinds` is due.
-
-    Raises:
-        DatabaseUnavailableError: the connection was lost.
-    """
-    parameters = {"queues": list(queues), "kinds": list(kinds)}
-    with unavailable_in_our_words():
-        rows = connection.execute(_LOOK, parameters, prepare=True).fetchall()
-    return {text(row[0]) for row in rows}
 
 
 def _lows(jobs: Sequence[ClaimedJob]) -> list[datetime]:

@@ -12,7 +12,7 @@ from application.job_kinds import Kinds
 from domain.jobs.events import Owner
 from infrastructure.errors import DatabaseUnavailableError
 from infrastructure.postgres.database import Connection, Database
-from infrastructure.processor.claim import Claimer, Lane, due_queues
+from infrastructure.processor.claim import Claimer, Lane
 from infrastructure.processor.claimed import ClaimedJob, ClaimInDoubtError, adopt
 from infrastructure.processor.leases import Leases
 from infrastructure.processor.slots import Slots
@@ -50,6 +50,7 @@ class ClaimLoop:
             owner, {name: kind.lease_seconds for name, kind in kinds.items()}
         )
         self._routes = _routes(kinds, slots.queues)
+        self._lanes = [route.lane for route in self._routes]
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._loop, name="claim", daemon=True)
         self._worked_at = time.monotonic()
@@ -79,8 +80,8 @@ class ClaimLoop:
             except DatabaseUnavailableError as error:
                 self.is_connected = False
                 emit("claim lost the database", error=str(error))
-            except psycopg.Error as error:
-                # A lost race (deadlock, lock timeout): nothing was claimed.
+            except Exception as error:  # noqa: BLE001 - the job runner: a worker that claims no more would starve its queues
+                # A lost race (deadlock, lock timeout), or a row that cannot be read.
                 emit("claim failed", error=type(error).__name__)
                 self._stop.wait(_PAUSE_SECONDS)
 
@@ -96,7 +97,7 @@ class ClaimLoop:
 
     def _round(self, connection: Connection) -> int:
         """Return how many jobs were claimed for the queues that have any due."""
-        due = due_queues(connection, self._slots.queues, list(self._kinds))
+        due = self._claimer.look(connection, self._lanes, time.monotonic())
         claimed = 0
         for route in self._routes:
             if route.lane.queue in due:

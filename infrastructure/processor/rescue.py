@@ -61,6 +61,7 @@ class Rescuer:
         self._units = units
         self._kinds = kinds
         self._actor = actor
+        self._after = _FIRST
 
     def round(self) -> int:
         """Return how many jobs were brought back; orphaned keys are freed.
@@ -69,26 +70,27 @@ class Rescuer:
             DatabaseUnavailableError: the database went away on the way.
         """
         rescued = 0
-        after = _FIRST
-        while True:
-            # Onwards, also past rows that cannot be brought back.
-            page = self._expired(after)
-            rescued += sum(self._rescue(row) for row in page)
-            if len(page) < PAGE:
-                break
-            after = uuid(page[-1][0])
+        page = self._expired()
+        while page:
+            for row in page:
+                # Onwards, also past rows that cannot be brought back: a round that
+                # fails at one goes on behind it the next time.
+                self._after = uuid(row[0])
+                rescued += self._rescue(row)
+            page = self._expired() if len(page) == PAGE else ()
+        self._after = _FIRST
         with self._connections.connection() as connection:
             connection.execute(_FREE_ORPHANS)
         return rescued
 
-    def _expired(self, after: UUID) -> Sequence[tuple[object, ...]]:
+    def _expired(self) -> Sequence[tuple[object, ...]]:
         leases = [kind.lease_seconds for kind in self._kinds.values()]
         parameters = {
             "kinds": list(self._kinds),
             "silence": max(leases, default=0) // 2,
             "longest_lease": max(leases, default=0),
             "page": PAGE,
-            "after": after,
+            "after": self._after,
         }
         with self._connections.connection() as connection:
             return connection.execute(_EXPIRED, parameters).fetchall()

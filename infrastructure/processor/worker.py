@@ -9,8 +9,6 @@ import threading
 from dataclasses import dataclass
 from typing import Final
 
-import psycopg
-
 from application.job_kinds import HEARTBEAT_SECONDS, Kinds
 from infrastructure.errors import DatabaseUnavailableError
 from infrastructure.postgres.batch_store import BatchStore
@@ -121,6 +119,5 @@ class Worker:
                 self._rescuer.round()
             except DatabaseUnavailableError as error:
                 emit("rescue waits for the database", error=str(error))
-            except psycopg.Error as error:
-                # One row that cannot be read must not end the rescue of the others.
+            except Exception as error:  # noqa: BLE001 - the job runner: one row that cannot be read must not end the rescue of the others
                 emit("rescue failed", error=type(error).__name__)

@@ -96,7 +96,12 @@ def test_an_idle_look_reads_nothing(full: psycopg.Connection[Any]) -> None:
     full.execute("UPDATE counterfoil.jobs SET run_at = run_at + interval '1 year'")
     full.execute("ANALYZE counterfoil.jobs")
 
-    asked: dict[str, object] = {"queues": ["default"], "kinds": ["noop"]}
+    asked: dict[str, object] = {
+        "queues": ["default"] * 4,
+        "priorities": [1, 2, 3, 4],
+        "lows": [claim._EPOCH] * 4,  # noqa: SLF001 - see above
+        "kinds": ["noop"],
+    }
     used = explained(full, claim._LOOK, asked)  # noqa: SLF001 - see above
 
     assert used == {"jobs_claim": 0}
@@ -156,3 +161,51 @@ def test_a_rescue_reads_the_running_rows_only(full: psycopg.Connection[Any]) -> 
 
     assert "all of jobs" not in used
     assert used["jobs_running"] <= 200
+
+
+def test_a_bounded_look_and_claim_walk_over_no_dead_rows(
+    database: TestDatabase,
+) -> None:
+    """Mechanisms 17, S27: finished rows that an old snapshot keeps cost nothing."""
+    connection, old = database.connect(), database.connect()
+    connection.execute(FILL)
+    connection.execute("UPDATE counterfoil.jobs SET run_at = run_at - interval '1 day'")
+    connection.execute("DELETE FROM counterfoil.jobs WHERE state = 'running'")
+    connection.execute("VACUUM ANALYZE counterfoil.jobs")
+    old.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
+    old.execute("SELECT count(*) FROM counterfoil.jobs")
+    connection.execute(
+        """
+        DELETE FROM counterfoil.jobs
+         WHERE run_at < (SELECT max(run_at) - interval '5 s' FROM counterfoil.jobs)
+        """
+    )
+    (low,) = connection.execute("SELECT min(run_at) FROM counterfoil.jobs").fetchall()[
+        0
+    ]
+    look: dict[str, object] = {
+        "queues": ["default"] * 4,
+        "priorities": [1, 2, 3, 4],
+        "lows": [claim._EPOCH] * 4,  # noqa: SLF001 - see above
+        "kinds": ["noop"],
+    }
+
+    for statement, asked in ((claim._LOOK, look), (claim._CLAIM, a_claim(1))):  # noqa: SLF001 - see above
+        unbounded = pages(connection, statement, asked)
+        bounded = pages(connection, statement, asked | {"lows": [low] * 4})
+        assert unbounded > 1_000
+        assert bounded < unbounded / 5
+    old.execute("COMMIT")
+
+
+def pages(
+    connection: psycopg.Connection[Any], statement: str, parameters: dict[str, object]
+) -> int:
+    """Return how many pages a statement looks at."""
+    with connection.transaction(force_rollback=True):
+        row = connection.execute(
+            "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) " + statement, parameters
+        ).fetchone()
+    assert row is not None
+    top = row[0][0]["Plan"]
+    return int(top["Shared Hit Blocks"] + top["Shared Read Blocks"])

@@ -3,8 +3,10 @@
 from datetime import timedelta
 
 import pytest
+from psycopg import sql
 
 from domain.jobs.outcome import Completed
+from infrastructure.errors import DatabaseUnavailableError
 from infrastructure.processor import rescue
 from infrastructure.processor.heartbeat import deregister, register
 from tests.fixtures.database import ON_BOTH_SERVERS, TestDatabase
@@ -110,6 +112,43 @@ def test_hopeless_rows_hold_up_no_others(
 
     assert history(connection, good)[-1] == "lease_expired"
     assert {history(connection, job)[-1] for job in hopeless} == {"claimed"}
+
+
+def test_a_row_that_cannot_be_locked_holds_up_no_later_one(
+    database: TestDatabase, parts: Rig
+) -> None:
+    """I13: a round that fails at one row goes on behind it the next time."""
+    connection = parts.connection
+    jobs = sorted(enqueue(connection, "noop") for _ in range(3))
+    parts.claim()
+    database.advance(PAST_A_LEASE)
+    connection.execute(
+        """
+        CREATE FUNCTION counterfoil.test_busy() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN
+            RAISE EXCEPTION 'busy' USING ERRCODE = '55P03';
+        END $$
+        """
+    )
+    connection.execute(
+        sql.SQL(
+            """
+            CREATE TRIGGER test_busy BEFORE INSERT ON counterfoil.events
+                FOR EACH ROW WHEN (NEW.stream_id = {})
+                EXECUTE FUNCTION counterfoil.test_busy()
+            """
+        ).format(sql.Literal(jobs[0]))
+    )
+
+    with pytest.raises(DatabaseUnavailableError):
+        parts.rescuer.round()
+    assert parts.rescuer.round() == 2
+
+    assert [history(connection, job)[-1] for job in jobs] == [
+        "claimed",
+        "lease_expired",
+        "lease_expired",
+    ]
 
 
 def refuse_events_of(database: TestDatabase, streams: list[str]) -> None:
