@@ -133,6 +133,10 @@ CREATE TABLE counterfoil.jobs (
     CONSTRAINT jobs_queue_length CHECK (length(queue) BETWEEN 1 AND 127),
     CONSTRAINT jobs_counters CHECK (attempt >= 0 AND parkings >= 0 AND max_attempts > 0),
     CONSTRAINT jobs_cause_known CHECK (cause IN ('after_failure', 'parked')),
+    -- No row that Python cannot read may stop a claim; none below 2000 would be seen.
+    CONSTRAINT jobs_instants_readable CHECK (
+        run_at >= '2000-01-01 00:00:00+00' AND run_at < '10000-01-01 00:00:00+00'
+        AND deadline >= '2000-01-01 00:00:00+00' AND deadline < '10000-01-01 00:00:00+00'),
     CONSTRAINT jobs_running_is_held CHECK (
         (state = 'running') = (token IS NOT NULL)
         AND (state = 'running') = (owner_boot IS NOT NULL)

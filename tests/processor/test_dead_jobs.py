@@ -5,6 +5,7 @@ from typing import Any
 
 import psycopg
 import pytest
+from psycopg import sql
 
 from application.unit import Refused, Written
 from domain.jobs.aggregate import RetryDead
@@ -138,3 +139,20 @@ def test_i6_history_is_append_only(parts: Rig) -> None:
     ):
         with pytest.raises(psycopg.Error, match="append-only"):
             parts.connection.execute(statement)
+
+
+@pytest.mark.parametrize("column", ["run_at", "deadline"])
+@pytest.mark.parametrize(
+    "instant", ["infinity", "-infinity", "1999-12-31", "20000-01-01"]
+)
+def test_i13_no_row_can_hold_an_instant_that_would_stop_a_claim(
+    column: str, instant: str, parts: Rig
+) -> None:
+    enqueue(parts.connection, "noop")
+
+    with pytest.raises(psycopg.errors.CheckViolation):
+        parts.connection.execute(
+            sql.SQL("UPDATE counterfoil.jobs SET {} = {}").format(
+                sql.Identifier(column), sql.Literal(instant)
+            )
+        )

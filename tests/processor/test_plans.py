@@ -70,6 +70,7 @@ def a_claim(n: int) -> dict[str, object]:
         "head_starts": list(HEAD_STARTS),
         "queue": "default",
         "kinds": ["noop"],
+        "barred": [],
         "n": n,
         "most": LARGEST_ATTEMPT,
         "host": "h",
