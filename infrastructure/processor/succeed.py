@@ -17,17 +17,21 @@ from infrastructure.postgres.heads.table import uuid
 
 _SUCCEED: Final = """
 WITH ended AS (
-    SELECT j.stream_id, t.result, t.message_id, t.n
-      FROM counterfoil.jobs j
-      JOIN unnest(%(ids)b::uuid[], %(tokens)b::int[], %(results)b::text[],
-                  %(message_ids)b::uuid[])
-           WITH ORDINALITY AS t(stream_id, token, result, message_id, n)
-           ON t.stream_id = j.stream_id
-     WHERE j.token = t.token
-       AND j.state = 'running'
-       AND NOT j.cancel_requested
-     ORDER BY j.stream_id
-       FOR UPDATE OF j
+    SELECT h.stream_id, t.result, t.message_id, t.n
+      FROM (SELECT *
+              FROM unnest(%(ids)b::uuid[], %(tokens)b::int[], %(results)b::text[],
+                          %(message_ids)b::uuid[])
+                   WITH ORDINALITY AS u(stream_id, token, result, message_id, n)
+             ORDER BY u.stream_id) t
+     CROSS JOIN LATERAL (
+        -- One look at the key each, in the order of the ids: the order of the locks.
+        SELECT j.stream_id
+          FROM counterfoil.jobs j
+         WHERE j.stream_id = t.stream_id
+           AND j.token = t.token
+           AND j.state = 'running'
+           AND NOT j.cancel_requested
+           FOR UPDATE) h
 ), gone AS (
     DELETE FROM counterfoil.jobs j
      USING ended
