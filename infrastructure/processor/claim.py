@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 import msgspec
+import psycopg
 
 from domain.jobs.aggregate import LARGEST_ATTEMPT
 from domain.jobs.events import Owner
@@ -22,11 +23,11 @@ from infrastructure.postgres.database import (
     transaction,
     unavailable_in_our_words,
 )
-from infrastructure.postgres.heads.table import (
-    text,
-)
+from infrastructure.postgres.heads.table import number, text, uuid
+from infrastructure.processor.barred import Barred
 from infrastructure.processor.claimed import ClaimedJob, ClaimInDoubtError, job_of
 from infrastructure.processor.identity import actor_of
+from infrastructure.telemetry import emit
 
 HEAD_STARTS: Final = tuple(timedelta(seconds=s) for s in (600, 300, 100, 0))
 """How much earlier than its `run_at` a job of priority 1 … 4 counts in the merge:
@@ -37,7 +38,7 @@ _FULL_SCAN_EVERY: Final = timedelta(seconds=1)
 
 # The scan is a LATERAL per priority: sorted by priority first, one scan made an idle
 # claim take 98 ms beside a million future rows.  `kind = ANY` keeps the index order.
-_CLAIM: Final = """
+_PICK: Final = """
 WITH candidates AS (
     SELECT c.stream_id, c.tenant_id, c.run_at, c.serial_key, c.priority,
            c.run_at - p.head_start AS turn
@@ -52,6 +53,7 @@ WITH candidates AS (
            AND j.run_at >= p.low
            AND j.run_at <= counterfoil.now()
            AND j.kind = ANY(%(kinds)s::text[])
+           AND j.stream_id <> ALL(%(barred)s::uuid[])
            AND (j.serial_key IS NULL OR (
                 NOT EXISTS (SELECT
                               FROM counterfoil.running_keys r
@@ -70,7 +72,11 @@ WITH candidates AS (
            FOR UPDATE SKIP LOCKED) c
 ), picked AS (
     SELECT * FROM candidates ORDER BY turn LIMIT %(n)s
-), keys AS (
+)
+"""
+
+_TAKE: Final = """
+, keys AS (
     INSERT INTO counterfoil.running_keys (tenant_id, key, job_id, token)
     SELECT p.tenant_id, p.serial_key, p.stream_id, j.version + 1
       FROM picked p
@@ -121,6 +127,10 @@ SELECT stream_id, tenant_id, kind, token, attempt, max_attempts, args, run_at,
   FROM claimed
  ORDER BY run_at
 """
+
+_NAME: Final = "SELECT stream_id FROM picked"
+_CLAIM: Final = _PICK + _TAKE
+_FRONT: Final = _PICK + _NAME
 
 # One round trip for an idle poller: which queues have anything due at all?
 _LOOK: Final = """
@@ -185,6 +195,7 @@ class Claimer:
             "leases": msgspec.json.encode(leases).decode(),
         }
         self._water: dict[Lane, _LowWater] = {}
+        self._barred = Barred()
 
     def scan(self, connection: Connection, lane: Lane, n: int, at: float) -> Scan:
         """Return up to `n` jobs, claimed and committed; `at` is monotonic seconds.
@@ -199,7 +210,14 @@ class Claimer:
         water = self._low_water(lane)
         bounds = water.bounds(at)
         is_full = bounds is not water.lows
-        jobs = self._once(connection, lane, n, bounds)
+        asked = self._constant | {
+            "queue": lane.queue,
+            "kinds": list(lane.kinds),
+            "n": n,
+            "lows": bounds,
+            "barred": self._barred.jobs(at),
+        }
+        jobs = self._claimable(connection, asked, at)
         if is_full:
             water.full_at = at
             water.lows = _lows(jobs)
@@ -240,25 +258,34 @@ class Claimer:
     def _low_water(self, lane: Lane) -> _LowWater:
         return self._water.setdefault(lane, _LowWater([_EPOCH] * len(HEAD_STARTS)))
 
-    def _once(
-        self, connection: Connection, lane: Lane, n: int, lows: list[datetime]
+    def _claimable(
+        self, connection: Connection, asked: dict[str, object], at: float
     ) -> list[ClaimedJob]:
-        claim_id = new_id()
-        parameters = self._constant | {
-            "claim_id": claim_id,
-            "queue": lane.queue,
-            "kinds": list(lane.kinds),
-            "n": n,
-            "lows": lows,
-        }
-        jobs: list[ClaimedJob] = []
+        """Return what is claimed; less than asked for when a row refuses to be.
+
+        What is before that row is claimed first; once it is at the front, it is barred.
+        """
         try:
-            with transaction(connection):
-                rows = connection.execute(_CLAIM, parameters, prepare=True).fetchall()
-                jobs = [job_of(row) for row in rows]
-        except CommitUnknownError as error:
-            raise ClaimInDoubtError(jobs, claim_id) from error
-        return jobs
+            return _once(connection, asked | {"claim_id": new_id()})
+        except (psycopg.DataError, psycopg.IntegrityError) as error:
+            n = number(asked["n"])
+            if n > 1:
+                return self._claimable(connection, asked | {"n": n // 2}, at)
+            for (job,) in connection.execute(_FRONT, asked).fetchall():
+                emit("job barred", job=str(job), error=type(error).__name__)
+                self._barred.add(uuid(job), at)
+            return []
+
+
+def _once(connection: Connection, asked: dict[str, object]) -> list[ClaimedJob]:
+    jobs: list[ClaimedJob] = []
+    try:
+        with transaction(connection):
+            rows = connection.execute(_CLAIM, asked, prepare=True).fetchall()
+            jobs = [job_of(row) for row in rows]
+    except CommitUnknownError as error:
+        raise ClaimInDoubtError(jobs, uuid(asked["claim_id"])) from error
+    return jobs
 
 
 def _lows(jobs: Sequence[ClaimedJob]) -> list[datetime]:
