@@ -9,8 +9,7 @@ nobody owes the customer anything, and none at which it is the other way round.
 
 import os
 import sys
-from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -54,24 +53,16 @@ def take_payment(
         )
 
 
-@contextmanager
-def database() -> Generator[str]:
-    """Give the address of the shop's database; with none set, the embedded one."""
-    if url := os.environ.get("COUNTERFOIL_DATABASE_URL"):
-        yield url
-        return
-    with embedded.serve(Path("var")) as server:
-        yield server.uri
-
-
 def main() -> None:
     """Take one payment, and say what it led to."""
     order, customer, cents = sys.argv[1:]
-    with database() as url:
+    with ExitStack() as stack:
+        url = os.environ.get("COUNTERFOIL_DATABASE_URL")
+        url = url or stack.enter_context(embedded.serve(Path("var"))).uri
         migrate(url)
-        with psycopg.connect(url) as connection:
-            connection.execute(CREATE_PAYMENTS)
-            settled = take_payment(connection, order, customer, int(cents))
+        connection = stack.enter_context(psycopg.connect(url))
+        connection.execute(CREATE_PAYMENTS)
+        settled = take_payment(connection, order, customer, int(cents))
     before = " (it was settled before)" if settled.replayed else ""
     print(f"order {settled.order_id} is settled{before}; job {settled.job_id}")
 
