@@ -7,8 +7,6 @@
 130   interrupted
 """
 
-import os
-import sys
 import traceback
 from collections.abc import Sequence
 from importlib import metadata
@@ -105,9 +103,9 @@ def run(installation: Installation, arguments: Sequence[str]) -> int:
     except (click.Abort, KeyboardInterrupt):
         complain("interrupted")
         return INTERRUPTED
-    except BrokenPipeError:
-        _forget_output()
-        return 0
+    except SystemExit as ended:
+        # No arguments at all, or whoever read the output has left.
+        return ended.code if isinstance(ended.code, int) else FAILED
     except OSError as error:
         complain(f"{error.filename or 'system'}: {error.strerror or error}")
         return FAILED
@@ -124,11 +122,6 @@ def _refuse_usage(error: click.UsageError) -> int:
     else:
         complain(error.format_message())
     return USAGE
-
-
-def _forget_output() -> None:
-    """Let nothing more be written: whoever read it has left."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _bug(error: Exception) -> str:

@@ -133,7 +133,7 @@ def _announce(services: Services, *, as_json: bool) -> None:
         say(f"other commands reach it with COUNTERFOIL_DATABASE_URL={place.uri!r}")
     if services.missing:
         names = " and ".join(services.missing)
-        say(f"no panel: fulfilment jobs wait until {names} is set")
+        say(f"no panel, so fulfilment jobs wait: set {names}")
     say("working; Ctrl-C stops")
 
 

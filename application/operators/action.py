@@ -23,6 +23,8 @@ GONE: Final = Refused("gone")
 CONFLICT: Final = Refused("conflict")
 """A unique key is taken."""
 _ROUNDS: Final = 3
+_JOB: Final = "job"
+_CHANGING: Final = "changing"
 
 type Decide = Callable[[Target, Locked, Instant], tuple[Change, ...] | Refused]
 """What the action changes of a locked target.
@@ -87,8 +89,8 @@ class Action:
             if result == CONFLICT:
                 self._refuse_twin(target)
             elif isinstance(result, Refused) and result != GONE:
-                raise self._conflict(key, result)
-        raise self._conflict(key, Refused("job_changing"))
+                raise self._conflict(target, result)
+        raise StateConflictError(_JOB, key, _CHANGING, self.remedy(_JOB, _CHANGING))
 
     def _refuse_twin(self, target: Target) -> None:
         """Name the live job that has the key; none any more: it is tried again."""
@@ -100,9 +102,11 @@ class Action:
         if twin is not None and twin != target.job:
             raise TwinError(str(target.job.id), str(twin.id))
 
-    def _conflict(self, key: str, refused: Refused) -> StateConflictError:
+    def _conflict(self, target: Target, refused: Refused) -> StateConflictError:
         what, _, stage = refused.code.partition("_")
-        return StateConflictError(what, key, stage, self.remedy(what, stage))
+        ref = target.job if what == _JOB else target.record
+        named = "" if ref is None else str(ref.id)
+        return StateConflictError(what, named, stage, self.remedy(what, stage))
 
     def _about(self, key: str) -> About:
         last = self.targets.last_event(key)

@@ -95,6 +95,14 @@ def test_whatever_goes_wrong_is_one_sentence_and_an_exit_code(
     assert len(err.strip().splitlines()) == 1
 
 
+def test_without_arguments_the_help_is_shown_as_for_wrong_usage(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run(broken(AssertionError()), []) == 2
+
+    assert "Start here" in capsys.readouterr().out
+
+
 def test_help_needs_no_installation(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(broken(AssertionError()), ["why", "--help"]) == 0
     assert run(broken(AssertionError()), ["--version"]) == 0

@@ -185,6 +185,15 @@ def test_a_refusal_tells_the_state_and_what_to_do_instead(world: World) -> None:
     assert refused.value.remedy
 
 
+def test_a_refusal_names_what_stands_in_the_way_by_its_own_id(world: World) -> None:
+    job, operation = bring(world, "cancelled", SERVED)
+
+    with pytest.raises(StateConflictError) as refused:
+        world.retry(job)
+
+    assert (refused.value.what, refused.value.key) == ("operation", str(operation))
+
+
 def test_a_dead_job_with_unreadable_arguments_is_retried_with_its_record(
     world: World,
 ) -> None:
