@@ -8,7 +8,6 @@ not walked over again and again (mechanisms 16, 17, 21).
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from typing import Final
 
 import msgspec
@@ -27,14 +26,8 @@ from infrastructure.postgres.heads.table import number, text, uuid
 from infrastructure.processor.barred import Barred
 from infrastructure.processor.claimed import ClaimedJob, ClaimInDoubtError, job_of
 from infrastructure.processor.identity import actor_of
+from infrastructure.processor.low_water import EPOCH, HEAD_STARTS, LowWater, lows_of
 from infrastructure.telemetry import emit
-
-HEAD_STARTS: Final = tuple(timedelta(seconds=s) for s in (600, 300, 100, 0))
-"""How much earlier than its `run_at` a job of priority 1 … 4 counts in the merge:
-ageing is built in, a job of priority 4 waits at most 600 s behind fresh ones of 1."""
-
-_EPOCH: Final = datetime(2000, 1, 1, tzinfo=UTC)
-_FULL_SCAN_EVERY: Final = timedelta(seconds=1)
 
 # The scan is a LATERAL per priority: sorted by priority first, one scan made an idle
 # claim take 98 ms beside a million future rows.  `kind = ANY` keeps the index order.
@@ -150,19 +143,6 @@ SELECT DISTINCT q.queue
 """
 
 
-@dataclass(slots=True)
-class _LowWater:
-    lows: list[datetime]
-    full_at: float | None = None
-    """When everything was last scanned; None: the next scan has to."""
-
-    def bounds(self, at: float) -> list[datetime]:
-        """Return the bound of each priority; the epoch when a full scan is due."""
-        age = None if self.full_at is None else at - self.full_at
-        is_due = age is None or age >= _FULL_SCAN_EVERY.total_seconds()
-        return [_EPOCH] * len(HEAD_STARTS) if is_due else self.lows
-
-
 @dataclass(frozen=True, slots=True)
 class Scan:
     """What one claim found; a full scan has looked at every due row."""
@@ -194,7 +174,7 @@ class Claimer:
             "actor": msgspec.json.encode(actor_of(owner)).decode(),
             "leases": msgspec.json.encode(leases).decode(),
         }
-        self._water: dict[Lane, _LowWater] = {}
+        self._water: dict[Lane, LowWater] = {}
         self._barred = Barred()
 
     def scan(self, connection: Connection, lane: Lane, n: int, at: float) -> Scan:
@@ -220,7 +200,7 @@ class Claimer:
         jobs = self._claimable(connection, asked, at)
         if is_full:
             water.full_at = at
-            water.lows = _lows(jobs)
+            water.lows = lows_of(jobs)
         elif len(jobs) < n:
             water.full_at = None
         return Scan(jobs, is_full)
@@ -255,8 +235,8 @@ class Claimer:
                 self._low_water(lane).full_at = None
         return due
 
-    def _low_water(self, lane: Lane) -> _LowWater:
-        return self._water.setdefault(lane, _LowWater([_EPOCH] * len(HEAD_STARTS)))
+    def _low_water(self, lane: Lane) -> LowWater:
+        return self._water.setdefault(lane, LowWater([EPOCH] * len(HEAD_STARTS)))
 
     def _claimable(
         self, connection: Connection, asked: dict[str, object], at: float
@@ -286,14 +266,3 @@ def _once(connection: Connection, asked: dict[str, object]) -> list[ClaimedJob]:
     except CommitUnknownError as error:
         raise ClaimInDoubtError(jobs, uuid(asked["claim_id"])) from error
     return jobs
-
-
-def _lows(jobs: Sequence[ClaimedJob]) -> list[datetime]:
-    """Return each priority's bound: the earliest row that a full scan met."""
-    lows = [_EPOCH] * len(HEAD_STARTS)
-    for job in jobs:
-        bound = lows[job.priority - 1]
-        lows[job.priority - 1] = (
-            job.run_at if bound == _EPOCH else min(bound, job.run_at)
-        )
-    return lows

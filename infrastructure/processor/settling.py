@@ -53,13 +53,17 @@ def record_of(
 ) -> Ref | None:
     """Return the operation that a job serves, or None; never raises.
 
-    Whose arguments cannot be read any more is found by the unique key, which for
-    kinds with a record is `<kind>:<record>`: the record must end with its job.
+    A job that anybody else asked for, without the key of its kind's entry, serves
+    none: it must not move what is owed.  Whose arguments cannot be read any more is
+    found by the key, which for kinds with a record is `<kind>:<record>`: the record
+    must end with its job.
     """
     if kind.record is None:
         return None
     try:
         decoded = msgspec.json.decode(args, type=kind.args)
+        if kind.unique_key(decoded) != unique_key:
+            return None
         return Ref(StreamKind.OPERATION, kind.record(decoded))
     except (msgspec.ValidationError, msgspec.DecodeError, ValueError, RecursionError):
         _, _, record = (unique_key or "").partition(f"{kind.name}:")
@@ -118,10 +122,10 @@ class _Decision:
             return Refused("lease_lost")
         ending, changes = self._against(locked)
         if isinstance(ending, LeaseLost):
-            ending = self._as_recorded(ending, locked)
+            ending = self._as_recorded(ending, self._record(locked, head))
         budget = self.claimed.kind.budget
         events = settle(head.state, ending, budget, Moment(now, self.spin))
-        following = self._following(changes, locked, events)
+        following = self._following(changes, self._record(locked, head), events)
         return (*changes, *following, change_of(self.claimed.ref, head, events))
 
     def _against(self, locked: Locked) -> tuple[Ending, tuple[Change, ...]]:
@@ -137,28 +141,31 @@ class _Decision:
             return Retry(code="conflict", error="the streams had moved on"), ()
         return Interrupted(cause="conflict", wait_seconds=_CONFLICT_WAIT_SECONDS), ()
 
-    def _as_recorded(self, lost: LeaseLost, locked: Locked) -> LeaseLost:
+    def _record(self, locked: Locked, job: Head) -> Head | None:
+        """Return the record that the job serves: one of its own tenant."""
+        head = None if self.claimed.record is None else locked.get(self.claimed.record)
+        return None if head is None or head.tenant_id != job.tenant_id else head
+
+    def _as_recorded(self, lost: LeaseLost, record: Head | None) -> LeaseLost:
         """Count the attempt if its record says that the provider may have been asked.
 
         Under the record's lock: only the holder of the token starts attempts.
         """
-        head = None if self.claimed.record is None else locked.get(self.claimed.record)
-        if head is None or not isinstance(head.state, FulfillmentOperation):
+        if record is None or not isinstance(record.state, FulfillmentOperation):
             return lost
-        began = head.state.stage is Stage.RUNNING
+        began = record.state.stage is Stage.RUNNING
         return msgspec.structs.replace(lost, call_began=began)
 
     def _following(
         self,
         changes: tuple[Change, ...],
-        locked: Locked,
+        head: Head | None,
         events: tuple[JobEvent, ...],
     ) -> tuple[Change, ...]:
         """Return what the job's record does after it, unless its handler told."""
         record = self.claimed.record
         if record is None or any(change.ref == record for change in changes):
             return ()
-        head = locked.get(record)
         return () if head is None else follow_job(record, head, events)
 
 

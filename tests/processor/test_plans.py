@@ -9,7 +9,7 @@ import pytest
 from domain.jobs.aggregate import LARGEST_ATTEMPT
 from infrastructure.ids import new_id
 from infrastructure.processor import claim, heartbeat, rescue, succeed
-from infrastructure.processor.claim import HEAD_STARTS
+from infrastructure.processor.low_water import EPOCH, HEAD_STARTS
 from tests.fixtures.database import ON_BOTH_SERVERS, TestDatabase
 
 pytestmark = ON_BOTH_SERVERS
@@ -66,7 +66,7 @@ def nodes(plan: dict[str, Any]) -> list[dict[str, Any]]:
 
 def a_claim(n: int) -> dict[str, object]:
     return {
-        "lows": [claim._EPOCH] * 4,  # noqa: SLF001 - the plan of the product's own statement
+        "lows": [EPOCH] * 4,
         "head_starts": list(HEAD_STARTS),
         "queue": "default",
         "kinds": ["noop"],
@@ -100,7 +100,7 @@ def test_an_idle_look_reads_nothing(full: psycopg.Connection[Any]) -> None:
     asked: dict[str, object] = {
         "queues": ["default"] * 4,
         "priorities": [1, 2, 3, 4],
-        "lows": [claim._EPOCH] * 4,  # noqa: SLF001 - see above
+        "lows": [EPOCH] * 4,
         "kinds": ["noop"],
     }
     used = explained(full, claim._LOOK, asked)  # noqa: SLF001 - see above
@@ -187,7 +187,7 @@ def test_a_bounded_look_and_claim_walk_over_no_dead_rows(
     look: dict[str, object] = {
         "queues": ["default"] * 4,
         "priorities": [1, 2, 3, 4],
-        "lows": [claim._EPOCH] * 4,  # noqa: SLF001 - see above
+        "lows": [EPOCH] * 4,
         "kinds": ["noop"],
     }
 
