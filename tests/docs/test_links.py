@@ -8,6 +8,10 @@ import pytest
 from tests.docs.stage import ROOT
 
 _LINK = re.compile(r"\[[^\]]*\]\((?P<target>[^)\s]+)\)")
+_FILE = re.compile(
+    r"`((?:api|application|bench|deploy|docs|domain|examples|infrastructure"
+    r"|migrations|projections|scripts|tests)/[\w./-]*)`"
+)
 _HEADING = re.compile(r"^#+ (?P<text>.+)$", re.MULTILINE)
 _CODE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 
@@ -40,6 +44,15 @@ def test_relative_links_lead_somewhere(document: Path) -> None:
         assert there.exists(), link["target"]
         if anchor:
             assert anchor in anchors(there), link["target"]
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=str)
+def test_files_that_are_named_exist(document: Path) -> None:
+    text = (ROOT / document).read_text("utf-8")
+    # NNNN stands for any number.
+    named = {it[1] for it in _FILE.finditer(text) if "NNNN" not in it[1]}
+
+    assert {it for it in named if not (ROOT / it).exists()} == set()
 
 
 @pytest.mark.parametrize(
