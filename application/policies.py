@@ -72,7 +72,12 @@ def fulfillment(operation: UUID, requested: Requested, now: Instant) -> Enqueue:
         queue=CRITICAL,
         priority=1,
         run_at=max(requested.effective_at, now),
-        unique_key=f"{FULFILLMENT}:{operation}",
+        unique_key=key_of(operation),
         serial_key=str(requested.entitlement),
         serial_order=requested.desired_version,
     )
+
+
+def key_of(operation: UUID) -> str:
+    """Return the unique key of the job that serves an operation."""
+    return f"{FULFILLMENT}:{operation}"

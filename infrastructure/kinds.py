@@ -10,7 +10,7 @@ from typing import Final
 from application.fulfillment.handler import FulfillmentArgs, FulfillOperation
 from application.job_kinds import JobKind, Kinds, by_name
 from application.order_fanout import OrderFanout, OrderFanoutArgs
-from application.policies import CRITICAL, FULFILLMENT, ORDER_FANOUT
+from application.policies import CRITICAL, FULFILLMENT, ORDER_FANOUT, key_of
 from application.ports import Access, CallGuard, Misconfigured, Panel, Streams
 from application.unit import Ids, UnitOfWork
 from domain.event import Actor
@@ -83,7 +83,7 @@ def _fulfillment(parts: Parts) -> JobKind[FulfillmentArgs]:
         call_seconds=10,
         deadline_seconds=60,
         asks_provider=True,
-        unique_key=lambda args: f"{FULFILLMENT}:{args.operation_id}",
+        unique_key=lambda args: key_of(args.operation_id),
         record=lambda args: args.operation_id,
     )
 

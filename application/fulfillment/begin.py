@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from application.fulfillment.changes import operation_change, order_fulfilled
 from application.fulfillment.covering import covers
 from application.fulfillment.desired import unusable
+from application.policies import key_of
 from application.unit import Locked, Refused, Written
 from domain.entitlement.aggregate import Entitlement
 from domain.event import Instant
@@ -33,6 +34,8 @@ from domain.stream import Change, Ref
 LEASE_LOST = Refused("lease_lost")
 CANCEL_REQUESTED = Refused("cancel_requested")
 MISSING = Refused("operation_missing")
+STRANGER = Refused("not_its_job")
+"""The job is not the one that was born with the operation; anybody may enqueue."""
 ENDED = Refused("ended")
 NOT_DUE = Refused("not_due")
 NOT_COVERING = Refused("not_covering")
@@ -89,6 +92,8 @@ class Begin:
             return MISSING
         if operation.stage in _ENDED:
             return ENDED
+        if not self._is_its_job(locked, job):
+            return STRANGER
         if operation.effective_at is None or operation.effective_at > now:
             return NOT_DUE
         if entitlement.desired_version > self.newest_version:
@@ -99,6 +104,10 @@ class Begin:
         if code is not None:
             return Refused(code)
         return (self._changed(locked, operation, StartAttempt(self.calls)),)
+
+    def _is_its_job(self, locked: Locked, job: Job) -> bool:
+        is_at_home = locked[self.job].tenant_id == locked[self.operation].tenant_id
+        return is_at_home and job.unique_key == key_of(self.operation.id)
 
     def _cover(
         self, locked: Locked, operation: FulfillmentOperation, by: Ref, now: Instant

@@ -12,7 +12,7 @@ import msgspec
 
 from application.errors import NotFoundError, StateConflictError
 from application.job_kinds import Kinds
-from application.policies import FULFILLMENT
+from application.policies import key_of
 from application.ports import Streams
 from application.unit import Head
 from domain.event import JsonObject
@@ -101,31 +101,35 @@ class Targets:
         if head is None or not isinstance(head.state, Job):
             return None
         args = self.streams.job_args(id_)
-        record = None if args is None else self._record(head.state, args)
+        record = None if args is None else self._record(head, head.state, args)
         return _target(head, job=ref, record=record, key=head.state.unique_key)
 
-    def _record(self, job: Job, args: JsonObject) -> Ref | None:
-        """Return the record that a job serves, by its arguments or else its key.
+    def _record(self, head: Head, job: Job, args: JsonObject) -> Ref | None:
+        """Return the record of the job's own tenant that it serves, by its key.
 
-        A job that is dead because its arguments cannot be read still has its key.
+        A job without the key of its kind's entry serves none, whatever it is about;
+        one that is dead because its arguments cannot be read still has its key.
         """
         entry = self.kinds.get(job.kind)
         if entry is None or entry.record is None:
             return None
         try:
-            operation = entry.record(msgspec.convert(args, entry.args))
+            decoded = msgspec.convert(args, entry.args)
+            is_own = entry.unique_key(decoded) == job.unique_key
+            found = entry.record(decoded) if is_own else None
         except (msgspec.ValidationError, ValueError):
             _, _, key = (job.unique_key or "").partition(f"{job.kind}:")
             found = _as_id(key)
-            return None if found is None else Ref(StreamKind.OPERATION, found)
-        return Ref(StreamKind.OPERATION, operation)
+        record = None if found is None else Ref(StreamKind.OPERATION, found)
+        served = None if record is None else self.streams.head(record)
+        return record if served and served.tenant_id == head.tenant_id else None
 
     def _operation(self, id_: UUID) -> Target | None:
         ref = Ref(StreamKind.OPERATION, id_)
         head = self.streams.head(ref)
         if head is None or not isinstance(head.state, FulfillmentOperation):
             return None
-        key = f"{FULFILLMENT}:{id_}"
+        key = key_of(id_)
         job = self.streams.live_job_with_key(
             head.tenant_id, key
         ) or self.streams.dead_job_with_key(head.tenant_id, key)

@@ -9,7 +9,7 @@ import msgspec
 from application.fulfillment.handler import FulfillmentArgs, FulfillOperation
 from application.job_kinds import JobKind
 from application.order_fanout import OrderFanout, OrderFanoutArgs
-from application.policies import FULFILLMENT, ORDER_FANOUT, jobs_after
+from application.policies import FULFILLMENT, ORDER_FANOUT, jobs_after, key_of
 from application.unit import Refused, Written
 from domain.event import Actor, Instant
 from domain.jobs import aggregate as jobs
@@ -27,6 +27,7 @@ from infrastructure.processor.settling import (
     Claimed,
     change_of,
     follow_job,
+    record_of,
     settlement,
 )
 from tests.application.memory import Ids, MemoryContext, MemoryLog, MemoryPanel
@@ -73,6 +74,7 @@ class Shop:
             args=FulfillmentArgs,
             handler=self.fulfill,
             budget=budget,
+            unique_key=lambda args: key_of(args.operation_id),
             record=lambda args: args.operation_id,
         )
         self.order_fanout = JobKind(
@@ -188,10 +190,9 @@ class Shop:
         """End a claim, as the settler does."""
         ref = Ref(StreamKind.JOB, context.job_id)
         job = self.log.job(ref)
-        record = None
-        if job.kind == FULFILLMENT:
-            record = Ref(StreamKind.OPERATION, _operation(self.log, context.job_id))
         kind = self.fulfillment if job.kind == FULFILLMENT else self.order_fanout
+        args = msgspec.json.encode(self.log.job_args(context.job_id))
+        record = record_of(kind, args, job.unique_key)
         claimed = Claimed(ref, context.token, kind, record, context.correlation_id)
         (result,) = self.log.commit([settlement(claimed, ending, WORKER)])
         assert isinstance(result, Written | Refused)
@@ -230,9 +231,3 @@ class Shop:
             *follow_job(operation, self.log.heads[operation], events),
         ):
             self.log.write(change)
-
-
-def _operation(log: MemoryLog, job: UUID) -> UUID:
-    args = log.job_args(job)
-    assert args is not None
-    return UUID(str(args["operation_id"]))

@@ -90,7 +90,7 @@ class World:
             ref=Ref(StreamKind.JOB, job.id),
             token=job.token,
             kind=kind,
-            record=record_of(kind, job.args),
+            record=record_of(kind, job.args, job.unique_key),
             correlation_id=job.correlation_id,
         )
         group = settlement(claimed, ending, actor_of(self.owner))

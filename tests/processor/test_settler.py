@@ -137,6 +137,7 @@ SERVING: JobKind[OperationArgs] = JobKind(
     name="serving",
     args=OperationArgs,
     handler=done,
+    unique_key=lambda args: f"serving:{args.operation_id}",
     record=lambda args: UUID(args.operation_id),
 )
 
@@ -169,6 +170,26 @@ def test_whoever_moves_a_job_moves_its_record(
         held, operation = serve(parts, {})
         parts.settle(held, ending)
         assert tags(parts.connection, operation)[-1] == tag
+
+
+@pytest.mark.parametrize(
+    "stray", [{}, {"uniqueKey": "other"}, {"uniqueKey": "own", "tenant": "elsewhere"}]
+)
+def test_i1_a_job_that_anybody_enqueued_moves_no_record(
+    stray: dict[str, str], database: TestDatabase
+) -> None:
+    """Neither without the key of the kind's entry nor from another tenant."""
+    with rig(database, SERVING) as parts:
+        _, operation = serve(parts, {})
+        asked = {"args": {"operation_id": str(operation.id)}} | stray
+        if stray.get("uniqueKey") == "own":
+            asked["uniqueKey"] = f"serving:{operation.id}"
+        enqueue(parts.connection, "serving", **asked)
+        (held,) = parts.claim()
+        parts.settle(held, Unfit(code="deadline_exceeded"))
+
+        assert tags(parts.connection, operation) == ["fulfillment.requested"]
+        assert history(parts.connection, held.job.id)[-1] == "discarded"
 
 
 def test_a_job_whose_arguments_cannot_be_read_ends_with_its_record(
