@@ -1,6 +1,7 @@
 """Random SIGKILLs, freezes and cuts, judged by a book that the handlers write."""
 
 import random
+import signal
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -33,17 +34,38 @@ class Ruin:
     def bring(self, seed: int, faults: int) -> None:
         """Let `faults` things go wrong while jobs run, then let everything finish."""
         self.dice = random.Random(seed)  # noqa: S311 - repeatable by its seed
+        self.faults: list[tuple[str, int]] = []
         self.n_jobs = 150 * (faults + 1)
         self.database.advance(timedelta(minutes=10))
         connection = self.database.connect()
         enqueue_booked(connection, self.n_jobs)
         self.workers = [self.begin() for _ in range(WORKERS)]
-        for n in range(faults):
-            # When so much is done, more is surely under way.
-            until(partial(self.has_done, 100 * n))
-            self.fail(self.dice.choice(FAULTS), self.dice.randrange(WORKERS))
-        until(lambda: self.is_over_in_time(connection), within_s=60)
+        try:
+            for n in range(faults):
+                # When so much is done, more is surely under way.
+                until(partial(self.has_done, 100 * n))
+                self.fail(self.dice.choice(FAULTS), self.dice.randrange(WORKERS))
+            until(lambda: self.is_over_in_time(connection), within_s=60)
+        except AssertionError:
+            self.explain(connection)
+            raise
         self.book.judge(connection, self.n_jobs)
+
+    def explain(self, connection: psycopg.Connection[Any]) -> None:
+        """Show where everybody stands, to whoever reads the failure."""
+        print(len(self.book.effects()), "effects", self.faults)  # noqa: T201
+        for worker in self.workers:
+            print(worker.pid, worker.is_alive(), worker.events.seen[-6:])  # noqa: T201
+            if worker.is_alive():
+                worker.thaw()
+                worker.signal(signal.SIGUSR1)
+        for row in connection.execute(
+            """
+            SELECT state, owner_pid, count(*), min(lease_until - counterfoil.now())
+              FROM counterfoil.jobs GROUP BY 1, 2
+            """
+        ):
+            print(row)  # noqa: T201
 
     def begin(self) -> WorkerProcess:
         return self.start(
@@ -54,6 +76,7 @@ class Ruin:
         )
 
     def fail(self, fault: str, victim: int) -> None:
+        self.faults.append((fault, self.workers[victim].pid))
         match fault:
             case "kill":
                 self.workers[victim].kill()

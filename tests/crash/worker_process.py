@@ -6,6 +6,7 @@ Its telemetry goes to standard output, one JSON object a line; `ready` is told o
 the first heartbeat was answered.  SIGTERM stops it politely, with exit code 0.
 """
 
+import faulthandler
 import json
 import os
 import signal
@@ -118,6 +119,7 @@ class Handlers:
 
 def main() -> None:
     conninfo, options = sys.argv[1], json.loads(sys.argv[2])
+    faulthandler.register(signal.SIGUSR1)  # for whoever asks why nothing happens
     stop = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
     settings = WorkerOptions(
