@@ -14,6 +14,7 @@ import pytest
 from infrastructure.settings import Settings
 from tests.docs.document import RUN, SHOWN, blocks
 from tests.docs.stage import ROOT, Stage
+from tests.docs.tools import install
 
 if TYPE_CHECKING:
     from tests.fixtures.database import TestDatabase
@@ -42,8 +43,9 @@ def terminal(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(os.environ):
         if name.startswith("COUNTERFOIL_"):
             monkeypatch.delenv(name)
-    tools = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    monkeypatch.setenv("PATH", tools)
+    tools = install(folder / "tools")
+    path = f"{tools}:{Path(sys.executable).parent}:{os.environ['PATH']}"
+    monkeypatch.setenv("PATH", path)
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     monkeypatch.setattr(getpass, "getuser", lambda: "anna")
     monkeypatch.chdir(folder)

@@ -1,0 +1,35 @@
+"""Stand-ins for `sqlite3` and `curl`, so that the tests need neither on the machine.
+
+A person who follows the documents uses the real ones; these do what the documents
+ask of them, and nothing else.
+"""
+
+import stat
+import sys
+from pathlib import Path
+
+SQLITE3 = """
+import contextlib, sqlite3, sys
+file, statement = sys.argv[1:]
+with contextlib.closing(sqlite3.connect(file)) as book:
+    for row in book.execute(statement):
+        print("|".join("" if cell is None else str(cell) for cell in row))
+"""
+
+CURL = """
+import sys, urllib.request
+silent, url, sends, data, into, file = sys.argv[1:]
+assert (silent, sends, into) == ("-s", "-d", "-o"), sys.argv
+with urllib.request.urlopen(url, data.encode()) as answer, open(file, "wb") as kept:
+    kept.write(answer.read())
+"""
+
+
+def install(folder: Path) -> Path:
+    """Return `folder`, which holds the stand-ins now; it belongs first in PATH."""
+    folder.mkdir()
+    for name, script in (("sqlite3", SQLITE3), ("curl", CURL)):
+        tool = folder / name
+        tool.write_text(f"#!{sys.executable}\n{script}")
+        tool.chmod(tool.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
+    return folder
