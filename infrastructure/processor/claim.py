@@ -97,8 +97,8 @@ _TAKE: Final = """
            beat_at = counterfoil.now(),
            lease_until = counterfoil.now()
                + make_interval(secs => (%(leases)s::jsonb->>j.kind)::int)
-      FROM won
-     WHERE j.stream_id = won.stream_id
+     -- An array, not a join: a join may be planned as a scan of the whole table.
+     WHERE j.stream_id = ANY (ARRAY(SELECT stream_id FROM won))
     RETURNING j.stream_id, j.tenant_id, j.kind, j.token, j.attempt, j.max_attempts,
               j.args::text AS args, j.run_at, j.deadline, j.correlation_id, j.priority,
               j.queue, j.unique_key
@@ -125,7 +125,8 @@ _NAME: Final = "SELECT stream_id FROM picked"
 _CLAIM: Final = _PICK + _TAKE
 _FRONT: Final = _PICK + _NAME
 
-# One round trip for an idle poller: which queues have anything due at all?
+# One round trip for an idle poller: which queues have anything due at all?  Ordered as
+# the index is, or LIMIT 1 makes the planner prefer a scan of the whole table.
 _LOOK: Final = """
 SELECT DISTINCT q.queue
   FROM unnest(%(queues)s::text[], %(priorities)s::int[], %(lows)s::timestamptz[])
@@ -139,6 +140,7 @@ SELECT DISTINCT q.queue
        AND j.run_at >= q.low
        AND j.run_at <= counterfoil.now()
        AND j.kind = ANY(%(kinds)s::text[])
+     ORDER BY j.run_at
      LIMIT 1) due
 """
 
