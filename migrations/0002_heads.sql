@@ -92,8 +92,18 @@ CREATE TRIGGER operations_final BEFORE UPDATE ON counterfoil.operations
     FOR EACH ROW WHEN (OLD.state IN ('succeeded', 'cancelled'))
     EXECUTE FUNCTION counterfoil.refuse_leaving_final();
 CREATE TRIGGER orders_final BEFORE UPDATE ON counterfoil.orders
-    FOR EACH ROW WHEN (OLD.state = 'fulfilled' AND NEW.state = 'paid')
+    FOR EACH ROW WHEN (OLD.state = 'fulfilled')
     EXECUTE FUNCTION counterfoil.refuse_leaving_final();
+
+-- What was removed could be born again, without its past: these heads stay.
+CREATE TRIGGER orders_kept BEFORE DELETE OR TRUNCATE ON counterfoil.orders
+    FOR EACH STATEMENT EXECUTE FUNCTION counterfoil.refuse_change();
+CREATE TRIGGER entitlements_kept BEFORE DELETE OR TRUNCATE ON counterfoil.entitlements
+    FOR EACH STATEMENT EXECUTE FUNCTION counterfoil.refuse_change();
+CREATE TRIGGER operations_kept BEFORE DELETE OR TRUNCATE ON counterfoil.operations
+    FOR EACH STATEMENT EXECUTE FUNCTION counterfoil.refuse_change();
+CREATE TRIGGER external_keys_kept BEFORE UPDATE OR DELETE OR TRUNCATE ON counterfoil.external_keys
+    FOR EACH STATEMENT EXECUTE FUNCTION counterfoil.refuse_change();
 
 CREATE TABLE counterfoil.jobs (
     stream_id        uuid        NOT NULL,
@@ -204,7 +214,12 @@ LANGUAGE plpgsql SET search_path = pg_catalog
 AS $$
 BEGIN
     IF coalesce(current_setting('counterfoil.retried', true), '')
-       <> pg_current_xact_id()::text || ':' || NEW.stream_id::text || ':' || (NEW.version - 1)::text THEN
+       <> pg_current_xact_id()::text || ':' || NEW.stream_id::text || ':' || (NEW.version - 1)::text
+       -- A row of jobs_dead is soon made up; the log admits a retry of what is dead alone.
+       OR NOT EXISTS (SELECT FROM counterfoil.events e
+                       WHERE e.stream_id = NEW.stream_id
+                         AND e.version = NEW.version
+                         AND e.type = 'job.retried') THEN
         RAISE EXCEPTION 'state_conflict: a job with a past comes back only by a retry'
             USING ERRCODE = 'CF409', HINT = 'state_conflict';
     END IF;

@@ -456,6 +456,7 @@ DECLARE
     at          CONSTANT timestamptz := counterfoil.now();
     job_uuid    CONSTANT uuid := counterfoil.uuid7();
     args        CONSTANT jsonb := coalesce(request->'args', '{}');
+    told_args   integer;
     tenant      text;
     job_kind    text;
     queue_name  text;
@@ -476,8 +477,16 @@ BEGIN
         'kind', 'args', 'tenant', 'queue', 'priority', 'runAt', 'uniqueKey', 'serialKey', 'maxAttempts',
         'deadline', 'correlationId', 'notify']);
     job_kind := counterfoil.read_name(request->'kind', 'kind');
-    IF jsonb_typeof(args) <> 'object' OR octet_length(args::text) > 262144 THEN
+    told_args := octet_length(args::text);
+    IF jsonb_typeof(args) <> 'object' OR told_args > 262144 THEN
         PERFORM counterfoil.refuse_request('invalid_member', 'args', 'an object of at most 256 KiB');
+    -- What no reader of the log could decode would stand in everybody's way. Shorter
+    -- arguments than these are neither so deep nor so large.
+    ELSIF told_args > 120 AND (
+        jsonb_path_exists(args, 'strict $.**{64}')
+        OR jsonb_path_exists(args, 'strict $.** ? (@.type() == "number" && (@ >= 1e300 || @ <= -1e300))')) THEN
+        PERFORM counterfoil.refuse_request(
+            'invalid_member', 'args', 'nested at most 64 deep, numbers of at most 300 digits');
     END IF;
     tenant := counterfoil.read_text(coalesce(request->'tenant', '"default"'), 'tenant', 64);
     queue_name := counterfoil.read_name(coalesce(request->'queue', '"default"'), 'queue');

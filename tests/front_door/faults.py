@@ -50,6 +50,11 @@ BAD_INSTANTS: Values = (
 )
 
 
+def nested(deep: int) -> object:
+    """Return a list in a list, so deep in all."""
+    return [] if deep == 1 else [nested(deep - 1)]
+
+
 def bad(path: str, *values: object) -> list[Fault]:
     return [Fault(path, value) for value in values]
 
@@ -139,6 +144,7 @@ JOB_FAULTS: tuple[Fault, ...] = (
     *bad("kind", *BAD_TEXTS, *BAD_NAMES),
     *bad("queue", *BAD_TEXTS, *BAD_NAMES),
     *bad("args", None, [], "x", 1, {"x": "y" * 262_144}),
+    *bad("args", {"x": -(10**300), "y": "y" * 99}, {"x": nested(64)}),
     *texts("tenant", 64),
     *numbers("priority", 1, 4),
     *instants("runAt"),

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+import msgspec
 import psycopg
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -15,6 +16,7 @@ from domain.stream import StreamKind
 from tests.fixtures.database import ON_BOTH_SERVERS, TestDatabase
 from tests.front_door import rows
 from tests.front_door.asked import Request, jobs
+from tests.front_door.faults import nested
 from tests.front_door.rows import Connection
 
 pytestmark = [pytest.mark.database, ON_BOTH_SERVERS]
@@ -152,3 +154,17 @@ def test_fifty_thousand_enqueues_in_one_transaction_hold_one_lock(
         assert rows.one(watcher, TICKETS, writer.info.backend_pid) == (1,)
     assert rows.one(watcher, TICKETS, writer.info.backend_pid) == (0,)
     assert rows.one(watcher, "SELECT count(*) FROM counterfoil.jobs") == (50_000,)
+
+
+def test_arguments_at_their_limits_can_be_read_again(connection: Connection) -> None:
+    """I13: what is accepted stands in no reader's way, whoever asked for it."""
+    args = {"x": 10**299, "y": nested(63), "z": -(10**299)}
+
+    told = connection.execute(
+        "SELECT counterfoil.enqueue(%s::jsonb)",
+        (json.dumps({"kind": "report", "args": args}),),
+    ).fetchall()
+
+    stored = connection.execute("SELECT data::text FROM counterfoil.events").fetchall()
+    assert not told[0][0]["duplicate"]
+    assert msgspec.json.decode(stored[0][0])["args"] == args

@@ -5,6 +5,7 @@ from uuid import UUID
 import psycopg
 import pytest
 
+from infrastructure.client import Client
 from tests.fixtures.database import ON_BOTH_SERVERS
 from tests.operators.world import GENERIC, SERVED, World, bring
 
@@ -67,3 +68,56 @@ def test_a_cancelled_operation_is_reopened_by_no_statement(world: World) -> None
 
     refused(world, _RETRIED, operation, "fulfillment.retried")
     refused(world, _REOPENED, operation)
+
+
+_BURIED = """
+INSERT INTO counterfoil.jobs_dead
+       (stream_id, tenant_id, version, state, kind, queue, priority, run_at, attempt,
+        parkings, serial_order, code, correlation_id, args)
+VALUES (%(id)s, 'default', 3, 'discarded', 'report', 'default', 1, counterfoil.now(), 0,
+        0, 0, 'x', 'x', '{}')
+"""
+_EXHUMED = "DELETE FROM counterfoil.jobs_dead WHERE stream_id = %(id)s"
+
+
+@ON_BOTH_SERVERS
+def test_a_success_is_not_revived_out_of_a_made_up_grave(world: World) -> None:
+    """I6: bury it by hand, exhume it, put it back: the log still knows better."""
+    job, _ = bring(world, "succeeded", GENERIC)
+
+    with world.connection.transaction(force_rollback=True):
+        for step in (_BURIED, _EXHUMED):
+            world.connection.execute(step.encode(), {"id": job})
+        refused(world, _REVIVED, job)
+
+    assert world.state_of(job) == "gone"
+
+
+@ON_BOTH_SERVERS
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE counterfoil.orders SET amount_minor = 7",
+        "UPDATE counterfoil.orders SET state = 'paid', fulfilled_by = NULL",
+        "DELETE FROM counterfoil.orders",
+        "DELETE FROM counterfoil.operations",
+        "DELETE FROM counterfoil.entitlements",
+        "DELETE FROM counterfoil.external_keys",
+        "UPDATE counterfoil.external_keys SET request_hash = 'x'",
+        "TRUNCATE counterfoil.orders",
+        "TRUNCATE counterfoil.operations",
+        "TRUNCATE counterfoil.external_keys",
+    ],
+)
+def test_what_was_fulfilled_is_neither_changed_nor_removed(
+    statement: str, world: World
+) -> None:
+    """I6, and I5: a business key is for ever."""
+    world.operation()
+    topup = {"orderId": "t", "customerId": "c", "kind": "topup", "currency": "USD"}
+    Client(world.connection).settle_order(topup | {"amountMinor": 1})
+
+    with pytest.raises(psycopg.DatabaseError) as error:
+        world.connection.execute(statement.encode())
+
+    assert error.value.sqlstate == "CF409"
