@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from typing import Final, Self
 
 import psycopg
+from psycopg.conninfo import make_conninfo
 from psycopg.pq import TransactionStatus
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
@@ -31,6 +32,14 @@ type Connection = psycopg.Connection[tuple[object, ...]]
 LEAST_VERSION: Final = 15
 _SETTING: Final = "COUNTERFOIL_DATABASE_URL"
 CONNECT_SECONDS: Final = 10
+_LINK: Final = {
+    "connect_timeout": CONNECT_SECONDS,
+    # A peer that vanished without a word is noticed long before a lease ends.
+    "keepalives_idle": 5,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 20_000,
+}
 _POOL_WAIT_SECONDS: Final = 30.0
 _LONGEST_PAUSE_SECONDS: Final = 5.0
 _FIRST_PAUSE_SECONDS: Final = 0.05
@@ -59,9 +68,8 @@ def connect(conninfo: str, *, application_name: str = "counterfoil") -> Connecti
     """
     with unavailable_in_our_words():
         connection = psycopg.connect(
-            conninfo,
+            make_conninfo(conninfo, **_LINK),
             autocommit=True,
-            connect_timeout=CONNECT_SECONDS,
             application_name=application_name,
         )
     try:
@@ -186,7 +194,7 @@ class Database:
             timeout=_POOL_WAIT_SECONDS,
             kwargs={
                 "autocommit": True,
-                "connect_timeout": CONNECT_SECONDS,
+                **_LINK,
                 "application_name": application_name,
             },
             configure=_prepare,

@@ -17,6 +17,9 @@ from infrastructure.processor.settler import Settler
 from infrastructure.telemetry import emit
 
 _TICK_SECONDS: Final = 0.5
+_MISSED: Final = 3
+"""After so many intervals without an answer the process is not ready."""
+
 _FROZEN_SECONDS: Final = 5.0
 """A tick that took this much longer than asked was a freeze of the process."""
 
@@ -46,6 +49,11 @@ class Heartbeat:
         self._ticked_at = leases.now()
         self._beat_at = leases.now()
         self._was_frozen = False
+
+    def is_recent(self) -> bool:
+        """Whether a heartbeat was answered lately; one that hangs is no answer."""
+        age = self._leases.now() - self._beat_at
+        return self._leases.are_kept.is_set() and age < _MISSED * self.every_seconds
 
     def start(self) -> None:
         """Begin beating."""

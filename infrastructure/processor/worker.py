@@ -85,7 +85,7 @@ class Worker:
 
     def is_ready(self) -> bool:
         """Whether claims are made and the database answers."""
-        answers = self._leases.are_kept.is_set() and self._claims.is_connected
+        answers = self._heartbeat.is_recent() and self._claims.is_connected
         return answers and not self._stopping.is_set()
 
     def stop(self) -> None:

@@ -364,6 +364,20 @@ def test_a_claim_whose_answer_was_lost_is_adopted(
         assert history(connection, job) == tags
 
 
+def test_a_worker_whose_database_hangs_is_not_ready(
+    database: TestDatabase, proxy: Proxy
+) -> None:
+    """No answer at all, which is worse than a refusal."""
+    connection = database.connect()
+    with worker_here(proxy.conninfo, NOOP, heartbeat_seconds=0.2) as (worker, _):
+        until(worker.is_ready)
+        with proxy.stalled():
+            until(lambda: not worker.is_ready())
+        until(worker.is_ready)
+        enqueue(connection, "noop")
+        until(lambda: is_over(connection))
+
+
 def test_a_worker_is_ready_between_its_first_heartbeat_and_its_stop(
     database: TestDatabase,
 ) -> None:
