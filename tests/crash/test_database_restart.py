@@ -74,6 +74,8 @@ def test_s13_restarts_and_ended_backends_are_survived_by_both_workers(
         for _ in range(2)
     ]
     try:
+        for worker in workers:
+            worker.wait_ready()
         done(book, 100)
         own_server.restart(signal.SIGINT)
         done(book, 300)
