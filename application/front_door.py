@@ -44,10 +44,23 @@ class KeyReusedError(ApplicationError):
         super().__init__(f"{self.code}: {detail}")
 
 
+class OrderBusyError(ApplicationError):
+    """Another transaction holds the order's key and does not end."""
+
+    code = "order_busy"
+    path = "orderId"
+    detail = "another transaction is settling this order just now; settle it again"
+
+    def __init__(self) -> None:
+        """Say what can be done."""
+        super().__init__(f"{self.code}: {self.detail}")
+
+
 type SettleOne = Callable[[JsonObject], Settled]
 """Settle one order in a transaction of its own, committed when it returns.
 
 Raises:
     InvalidRequestError: a member is wrong; nothing was written.
     KeyReusedError: see there; nothing was written.
+    OrderBusyError: see there; nothing was written.
 """

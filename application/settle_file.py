@@ -9,7 +9,12 @@ from typing import IO, assert_never
 
 import msgspec
 
-from application.front_door import KeyReusedError, Settled, SettleOne
+from application.front_door import (
+    KeyReusedError,
+    OrderBusyError,
+    Settled,
+    SettleOne,
+)
 from application.order_file import (
     BadRecord,
     OrderFileError,
@@ -101,7 +106,7 @@ def _settle(
     try:
         request = record.value if template is None else fill(template, record)
         return settle(request)
-    except (InvalidRequestError, KeyReusedError) as error:
+    except (InvalidRequestError, KeyReusedError, OrderBusyError) as error:
         return Refusal(
             line=record.line, path=error.path, code=error.code, detail=error.detail
         )

@@ -13,7 +13,7 @@ from typing import Final
 
 import psycopg
 
-from application.front_door import Settled, SettleOne
+from application.front_door import OrderBusyError, Settled, SettleOne
 from application.operators.action import Action
 from application.operators.cancel import cancel_job
 from application.operators.retry import retry_job
@@ -196,7 +196,10 @@ def settle_over(database: Database) -> SettleOne:
                 psycopg.errors.DeadlockDetected,
             ):
                 continue
-        return _settle(database, request)
+            except psycopg.errors.LockNotAvailable:
+                # A shop that thinks over this order's payment holds up no other order.
+                break
+        raise OrderBusyError
 
     return settle
 

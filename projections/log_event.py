@@ -19,11 +19,12 @@ _HIDDEN: Final = ("args", "result")
 
 COLUMNS: Final = """
 SELECT e.position, e.tenant_id, e.stream_id, e.version, e.type, e.schema,
-       e.data, e.meta::text, e.recorded_at
+       e.data::text, e.meta::text, e.recorded_at
   FROM counterfoil.events e
 """
 
 _meta = msgspec.json.Decoder(Meta)
+_decoder = msgspec.json.Decoder(dict[str, object])
 
 
 class LogEvent(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -64,10 +65,18 @@ def _event(row: Sequence[Any]) -> LogEvent:
         version=row[3],
         type=row[4],
         schema=row[5],
-        data=_shown(row[6]),
+        data=_shown(_data(row[6])),
         meta=_meta.decode(row[7]),
         recorded_at=row[8],
     )
+
+
+def _data(told: str) -> JsonObject:
+    """Return the data of an event; what nobody can decode hides no other event."""
+    try:
+        return _decoder.decode(told)
+    except (msgspec.DecodeError, RecursionError):
+        return {"unreadable": len(told)}
 
 
 def _shown(data: JsonObject) -> JsonObject:

@@ -106,6 +106,9 @@ def run(installation: Installation, arguments: Sequence[str]) -> int:
     except SystemExit as ended:
         # No arguments at all, or whoever read the output has left.
         return ended.code if isinstance(ended.code, int) else FAILED
+    except UnicodeEncodeError:
+        complain("an argument or a setting is no text of UTF-8")
+        return USAGE
     except OSError as error:
         complain(f"{error.filename or 'system'}: {error.strerror or error}")
         return FAILED

@@ -34,6 +34,7 @@ def show_rows(names: Sequence[str], rows: Iterable[Sequence[Text]]) -> None:
     """
     console = screen()
     head = (len(names) + 1) // 2
+    rows = [[Text(visible(each.plain), each.style) for each in row] for row in rows]
     if console.width < _NARROW:
         for row in rows:
             console.print(Text("  ").join(row[:head]), soft_wrap=True)
@@ -48,10 +49,24 @@ def show_rows(names: Sequence[str], rows: Iterable[Sequence[Text]]) -> None:
     console.print(table)
 
 
+_INVISIBLE: Final = dict.fromkeys(
+    (*range(10), *range(11, 32), *range(127, 160)), "\ufffd"
+)
+
+
+def visible(text: str) -> str:
+    """Return text whose control characters cannot drive the terminal.
+
+    What shops, panels and operators wrote is shown; it must not move the cursor,
+    rename the window or hide a line.
+    """
+    return text.translate(_INVISIBLE)
+
+
 def say(*lines: str) -> None:
-    """Write lines for a person, exactly as they are."""
+    """Write lines for a person, as they are but for control characters."""
     for line in lines:
-        sys.stdout.write(line + "\n")
+        sys.stdout.write(visible(line) + "\n")
     sys.stdout.flush()
 
 
@@ -63,11 +78,13 @@ def document(value: object) -> None:
 
 def aside(text: str, style: str = "") -> None:
     """Write a sentence beside the results, on standard error."""
-    Console(stderr=True, highlight=False, soft_wrap=True).print(Text(text, style=style))
+    Console(stderr=True, highlight=False, soft_wrap=True).print(
+        Text(visible(text), style=style)
+    )
 
 
 def complain(text: str) -> None:
     """Write an error as one line on standard error."""
     Console(stderr=True, highlight=False, soft_wrap=True).print(
-        Text("error: ", style="bold red").append(text, style="default")
+        Text("error: ", style="bold red").append(visible(text), style="default")
     )

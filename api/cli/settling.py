@@ -76,7 +76,7 @@ def settle(
 def _read_map(file: Path) -> JsonObject:
     try:
         return msgspec.json.decode(file.read_bytes(), type=JsonObject)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         told = f"{file} is no JSON object: {error}"
         raise OrderMapError(_WHOLE, told) from error
 
