@@ -225,7 +225,10 @@ def evolve(job: Job, event: JobEvent) -> Job:
             ended = _ended(job, Stage.CANCELLED, attempt=event.attempt)
             return replace(ended, code=event.code)
         case Retried():
-            revived = replace(job, parkings=0, code=None, error_code=None)
+            # A person's word outweighs a deadline that may have passed meanwhile.
+            revived = replace(
+                job, parkings=0, code=None, error_code=None, deadline=None
+            )
             return _waiting(revived, event.run_at, 0, None)
         case _:
             assert_never(event)

@@ -133,6 +133,12 @@ def test_a_retry_resets_the_budget_and_keeps_the_rest() -> None:
     assert revived.max_attempts == dead.max_attempts
 
 
+def test_a_retry_outweighs_a_deadline_that_has_passed() -> None:
+    dead = msgspec.structs.replace(discarded(), deadline=NOW - timedelta(1))
+
+    assert after(dead, RetryDead(run_at=LATER)).deadline is None
+
+
 def test_the_token_goes_on_rising_over_a_retry() -> None:
     first = running()
     again = after(discarded(), RetryDead(run_at=NOW), CLAIM)
