@@ -124,9 +124,22 @@ def open_place(settings: Settings, *, ephemeral: bool = False) -> Generator[Plac
         )
 
 
+_LOOK_AT_ITS_LOG: Final = "its log says more"
+_NOT_OURS: Final = "this schema is not whole; restore it, or give another database"
+_REMEDIES: Final[Mapping[str, str]] = {
+    "42501": "look at the rights of this role",
+    "25006": "give a server that takes writes",
+    "3F000": _NOT_OURS,
+    "42P01": _NOT_OURS,
+    "42703": _NOT_OURS,
+    "42883": _NOT_OURS,
+}
+"""What can be done about SQLSTATEs of which that can be said."""
+
+
 @contextmanager
 def refusals_in_our_words() -> Generator[None]:
-    """Turn what PostgreSQL refuses this role into our error, in one sentence.
+    """Turn what PostgreSQL refuses into our error, in one sentence with a remedy.
 
     Raises:
         InfrastructureError: see there; other errors pass unchanged.
@@ -135,7 +148,8 @@ def refusals_in_our_words() -> Generator[None]:
         yield
     except psycopg.Error as error:
         told = error.diag.message_primary or type(error).__name__
-        msg = f"the database refused: {told}; look at the rights of this role"
+        remedy = _REMEDIES.get(error.sqlstate or "", _LOOK_AT_ITS_LOG)
+        msg = f"the database refused: {told}; {remedy}"
         raise InfrastructureError(msg) from error
 
 

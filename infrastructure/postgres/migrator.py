@@ -50,13 +50,16 @@ SELECT pg_advisory_xact_lock(hashtextextended('counterfoil.schema_migrations', 0
 """
 
 # Looked up in the catalog: to_regclass() may answer from what this session knew
-# before it waited for the lock (two migrators at once).
+# before it waited for the lock (two migrators at once).  Other tools keep books of
+# this name too, without checksums.
 _IS_MANAGED: Final = """
 SELECT EXISTS (
     SELECT FROM pg_catalog.pg_class c
       JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+      JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid
      WHERE n.nspname = 'counterfoil'
-       AND c.relname = 'schema_migrations')
+       AND c.relname = 'schema_migrations'
+       AND a.attname = 'checksum')
 """
 
 _CREATE_BOOKKEEPING: Final = """

@@ -146,3 +146,14 @@ def test_a_map_that_is_nested_without_end_is_refused_in_one_sentence(
 
     assert result.code == 1
     assert "no JSON object" in result.complaint()
+
+
+def test_a_schema_that_is_not_whole_is_told_as_such(
+    counterfoil: Command, database: TestDatabase
+) -> None:
+    database.connect().execute("DROP TABLE counterfoil.jobs CASCADE")
+
+    result = counterfoil("jobs")
+
+    assert result.code == 1
+    assert "this schema is not whole" in result.complaint()

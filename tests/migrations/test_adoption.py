@@ -7,7 +7,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from infrastructure.errors import SchemaDiffersError
+from infrastructure.errors import SchemaDiffersError, SchemaTooOldError
 from infrastructure.postgres.migration_files import migrations_folder, read_migrations
 from infrastructure.postgres.migrator import check, migrate, require_current
 from infrastructure.postgres.schema_difference import MOST_LINES, difference
@@ -140,6 +140,25 @@ def test_a_schema_that_has_nothing_to_do_with_us_is_refused_briefly(
 
     assert len(refused.value.difference) == MOST_LINES
     assert refused.value.difference[-1].endswith("more")
+
+
+def test_anothers_book_of_migrations_in_our_schema_is_not_taken_for_ours(
+    empty_database: str,
+) -> None:
+    """Rails and others keep a `schema_migrations` too; the difference is told."""
+    with psycopg.connect(empty_database) as connection:
+        connection.execute(
+            """
+            CREATE SCHEMA counterfoil;
+            CREATE TABLE counterfoil.schema_migrations (version text PRIMARY KEY);
+            CREATE TABLE counterfoil.users (id int)
+            """
+        )
+
+    with pytest.raises(SchemaDiffersError, match="differs from ours"):
+        migrate(empty_database)
+    with pytest.raises(SchemaTooOldError):
+        require_current(empty_database)
 
 
 def test_a_schema_that_was_made_ready_for_us_is_filled(
