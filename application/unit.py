@@ -19,7 +19,7 @@ from uuid import UUID
 
 import msgspec
 
-from domain.event import Instant, Meta
+from domain.event import Event, Instant, Meta
 from domain.stream import Change, Ref, State
 
 
@@ -76,6 +76,17 @@ class Group:
 
     Births and changes of streams whose own correlation differs keep the group's.
     """
+
+
+def changed(ref: Ref, head: Head, events: Sequence[Event], state: State) -> Change:
+    """Return the change of a locked head by `events`, which lead to `state`."""
+    return Change(
+        ref=ref,
+        tenant_id=head.tenant_id,
+        expected=head.state.version,
+        events=tuple(events),
+        state=state,
+    )
 
 
 class UnitOfWork(Protocol):

@@ -2,7 +2,7 @@
 
 from uuid import UUID
 
-from application.unit import Head
+from application.unit import Head, changed
 from domain.entitlement import aggregate as entitlements
 from domain.entitlement.aggregate import Entitlement
 from domain.entitlement.state import Observed
@@ -12,7 +12,7 @@ from domain.fulfillment.aggregate import FulfillmentOperation
 from domain.fulfillment.commands import FulfillmentCommand
 from domain.order import aggregate as orders
 from domain.order.aggregate import Order
-from domain.stream import Change, Ref, State
+from domain.stream import Change, Ref
 
 
 def operation_change(
@@ -23,13 +23,13 @@ def operation_change(
     Raises:
         IllegalTransitionError: a command makes no sense at its stage.
     """
-    happened: list[Event] = []
+    happened = list[Event]()
     for command in commands:
         events = operations.decide(operation, command)
         happened.extend(events)
         for event in events:
             operation = operations.evolve(operation, event)
-    return _change(ref, head, happened, operation)
+    return changed(ref, head, happened, operation)
 
 
 def observation(ref: Ref, head: Head, observed: Observed) -> Change | None:
@@ -40,7 +40,7 @@ def observation(ref: Ref, head: Head, observed: Observed) -> Change | None:
     events = entitlements.decide(state, entitlements.Observe(observed))
     for event in events:
         state = entitlements.evolve(state, event)
-    return _change(ref, head, list(events), state) if events else None
+    return changed(ref, head, list(events), state) if events else None
 
 
 def order_fulfilled(ref: Ref, head: Head, operation: UUID) -> Change | None:
@@ -51,14 +51,4 @@ def order_fulfilled(ref: Ref, head: Head, operation: UUID) -> Change | None:
     events = orders.decide(state, orders.Fulfill(operation))
     for event in events:
         state = orders.evolve(state, event)
-    return _change(ref, head, list(events), state) if events else None
-
-
-def _change(ref: Ref, head: Head, events: list[Event], state: State) -> Change:
-    return Change(
-        ref=ref,
-        tenant_id=head.tenant_id,
-        expected=head.state.version,
-        events=tuple(events),
-        state=state,
-    )
+    return changed(ref, head, list(events), state) if events else None

@@ -12,9 +12,12 @@
 A job's success moves nothing here: its handler has said what the panel showed.
 """
 
+from collections.abc import Sequence
 from typing import assert_never
 
-from domain.fulfillment.aggregate import FulfillmentOperation, Stage, decide
+from application.unit import Head, changed
+from domain.event import Event
+from domain.fulfillment.aggregate import FulfillmentOperation, Stage, decide, evolve
 from domain.fulfillment.commands import (
     Cancel,
     Fail,
@@ -40,6 +43,7 @@ from domain.jobs.events import (
     Snoozed,
     Succeeded,
 )
+from domain.stream import Change, Ref
 
 _FINAL = frozenset({Stage.UNBORN, Stage.SUCCEEDED, Stage.CANCELLED})
 """Stages that no event of a job can move."""
@@ -81,3 +85,18 @@ def _command(event: JobEvent) -> FulfillmentCommand | None:
             return None
         case _:
             assert_never(event)
+
+
+def record_change(
+    ref: Ref, head: Head, after: Sequence[JobEvent]
+) -> tuple[Change, ...]:
+    """Return the change of a locked record that follows its job's events, if any."""
+    operation = head.state
+    if not isinstance(operation, FulfillmentOperation):
+        return ()
+    followed = list[Event]()
+    for job_event in after:
+        for event in follow(operation, job_event):
+            followed.append(event)
+            operation = evolve(operation, event)
+    return (changed(ref, head, followed, operation),) if followed else ()

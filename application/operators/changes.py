@@ -1,16 +1,12 @@
 """What an operator's command changes: the job's events, and its record's after them."""
 
-from collections.abc import Sequence
-
-from application.fulfillment.record import follow
-from application.unit import Head, Locked
-from domain.event import Event
+from application.fulfillment.record import record_change
+from application.unit import Locked, changed
 from domain.fulfillment import aggregate as operations
 from domain.fulfillment.aggregate import FulfillmentOperation
 from domain.fulfillment.commands import FulfillmentCommand
 from domain.jobs import aggregate as jobs
 from domain.jobs.aggregate import Job, JobCommand
-from domain.jobs.events import JobEvent
 from domain.stream import Change, Ref, State
 
 
@@ -34,22 +30,11 @@ def commanded(
     events = () if state is None else jobs.decide(state, command)
     if state is None or not events:
         return ()
-    changed = _change(job, locked[job], events, jobs.fold(events, state))
-    operation = state_of(locked, record, FulfillmentOperation)
-    if record is None or operation is None:
-        return (changed,)
-    return (*_following(record, locked[record], operation, events), changed)
-
-
-def _following(
-    ref: Ref, head: Head, operation: FulfillmentOperation, after: Sequence[JobEvent]
-) -> tuple[Change, ...]:
-    followed: list[Event] = []
-    for job_event in after:
-        for event in follow(operation, job_event):
-            followed.append(event)
-            operation = operations.evolve(operation, event)
-    return (_change(ref, head, followed, operation),) if followed else ()
+    ended = changed(job, locked[job], events, jobs.fold(events, state))
+    head = None if record is None else locked.get(record)
+    if record is None or head is None:
+        return (ended,)
+    return (*record_change(record, head, events), ended)
 
 
 def record_commanded(
@@ -66,14 +51,4 @@ def record_commanded(
         return ()
     for event in events:
         operation = operations.evolve(operation, event)
-    return (_change(record, locked[record], events, operation),)
-
-
-def _change(ref: Ref, head: Head, events: Sequence[Event], state: State) -> Change:
-    return Change(
-        ref=ref,
-        tenant_id=head.tenant_id,
-        expected=head.state.version,
-        events=tuple(events),
-        state=state,
-    )
+    return (changed(record, locked[record], events, operation),)

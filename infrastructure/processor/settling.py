@@ -12,13 +12,13 @@ from uuid import UUID
 
 import msgspec
 
-from application.fulfillment.record import follow
+from application.fulfillment.record import record_change
 from application.fulfillment.standing import standing
 from application.job_kinds import AnyKind
-from application.unit import Group, Head, Locked, Refused
-from domain.event import Actor, Causation, Event, Instant, Meta
+from application.unit import Group, Head, Locked, Refused, changed
+from domain.event import Actor, Causation, Instant, Meta
 from domain.fulfillment.aggregate import FulfillmentOperation, Stage
-from domain.jobs.aggregate import Job, holder
+from domain.jobs.aggregate import Job, fold, holder
 from domain.jobs.events import JobEvent
 from domain.jobs.outcome import Ambiguous, Cancel, Completed, Fail, Park, Retry, Snooze
 from domain.jobs.verdict import (
@@ -29,8 +29,7 @@ from domain.jobs.verdict import (
     Unfit,
     settle,
 )
-from domain.stream import Change, Ref, State, StreamKind
-from infrastructure.postgres.codec import evolve
+from domain.stream import Change, Ref, StreamKind
 
 _CONFLICT_WAIT_SECONDS = 0.1
 
@@ -126,7 +125,11 @@ class _Decision:
         budget = self.claimed.kind.budget
         events = settle(head.state, ending, budget, Moment(now, self.spin))
         following = self._following(changes, self._record(locked, head), events)
-        return (*changes, *following, change_of(self.claimed.ref, head, events))
+        return (
+            *changes,
+            *following,
+            changed(self.claimed.ref, head, events, fold(events, head.state)),
+        )
 
     def _against(self, locked: Locked) -> tuple[Ending, tuple[Change, ...]]:
         """Return the ending and its changes as of the locked heads.
@@ -166,33 +169,4 @@ class _Decision:
         record = self.claimed.record
         if record is None or any(change.ref == record for change in changes):
             return ()
-        return () if head is None else follow_job(record, head, events)
-
-
-def follow_job(
-    record: Ref, head: Head, events: tuple[JobEvent, ...]
-) -> tuple[Change, ...]:
-    """Return the change of a locked record that follows its job, if any."""
-    followed: list[Event] = []
-    state: State = head.state
-    for event in events:
-        if not isinstance(state, FulfillmentOperation):
-            return ()
-        for step in follow(state, event):
-            followed.append(step)
-            state = evolve(state, step)
-    return (change_of(record, head, tuple(followed)),) if followed else ()
-
-
-def change_of(ref: Ref, head: Head, events: tuple[Event, ...]) -> Change:
-    """Return the change of a locked head by `events`."""
-    state = head.state
-    for event in events:
-        state = evolve(state, event)
-    return Change(
-        ref=ref,
-        tenant_id=head.tenant_id,
-        expected=head.state.version,
-        events=events,
-        state=state,
-    )
+        return () if head is None else record_change(record, head, events)

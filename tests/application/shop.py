@@ -7,10 +7,11 @@ from uuid import UUID
 import msgspec
 
 from application.fulfillment.handler import FulfillmentArgs, FulfillOperation
+from application.fulfillment.record import record_change
 from application.job_kinds import JobKind
 from application.order_fanout import OrderFanout, OrderFanoutArgs
 from application.policies import FULFILLMENT, ORDER_FANOUT, jobs_after, key_of
-from application.unit import Refused, Written
+from application.unit import Refused, Written, changed
 from domain.event import Actor, Instant
 from domain.jobs import aggregate as jobs
 from domain.jobs.aggregate import Job
@@ -25,8 +26,6 @@ from domain.order.request import SettleRequest
 from domain.stream import Change, Ref, StreamKind
 from infrastructure.processor.settling import (
     Claimed,
-    change_of,
-    follow_job,
     record_of,
     settlement,
 )
@@ -227,7 +226,7 @@ class Shop:
         events = jobs.decide(before, jobs.RetryDead(run_at=self.log.now))
         head = self.log.heads[job]
         for change in (
-            change_of(job, head, events),
-            *follow_job(operation, self.log.heads[operation], events),
+            changed(job, head, events, jobs.fold(events, before)),
+            *record_change(operation, self.log.heads[operation], events),
         ):
             self.log.write(change)
