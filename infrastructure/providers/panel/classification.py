@@ -20,8 +20,8 @@ CREDENTIALS: Final = "panel_credentials"
 CONFIGURATION: Final = "panel_configuration"
 UNAVAILABLE: Final = "remnawave_unavailable"
 
-LONGEST_RETRY_AFTER_SECONDS: Final = 3600.0
-"""A proxy that asks for more is asked again after this much."""
+LONGEST_RETRY_AFTER_SECONDS: Final = 1280.0
+"""A proxy that asks for more is asked again after this much: the longest pause."""
 
 FORWARDED_HINT: Final = (
     "the panel closes without an answer unless X-Forwarded-For and "
