@@ -73,7 +73,7 @@ def fulfillment(operation: UUID, requested: Requested, now: Instant) -> Enqueue:
         priority=1,
         run_at=max(requested.effective_at, now),
         unique_key=key_of(operation),
-        serial_key=str(requested.entitlement),
+        serial_key=f"entitlement:{requested.entitlement}",
         serial_order=requested.desired_version,
     )
 

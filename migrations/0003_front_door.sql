@@ -498,6 +498,11 @@ BEGIN
     END IF;
     IF coalesce(request->'serialKey', 'null') <> 'null' THEN
         turn_key := counterfoil.read_text(request->'serialKey', 'serialKey', 255);
+        -- A job of a kind that nobody runs would hold up what was paid for.
+        IF turn_key ~ '^(fanout|entitlement):' THEN
+            PERFORM counterfoil.refuse_request(
+                'invalid_member', 'serialKey', 'keys that begin with fanout: or entitlement: are kept for orders');
+        END IF;
     END IF;
     IF coalesce(request->'maxAttempts', 'null') <> 'null' THEN
         attempts := counterfoil.read_integer(request->'maxAttempts', 'maxAttempts', 1, 1000);

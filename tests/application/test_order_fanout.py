@@ -58,7 +58,7 @@ def test_the_job_takes_its_turn_among_those_of_its_entitlement(shop: Shop) -> No
     jobs = [shop.log.job(shop.job_of(it)) for it in (first, second)]
 
     (owner,) = entitlements(shop)
-    assert [job.serial_key for job in jobs] == [str(owner.id)] * 2
+    assert [job.serial_key for job in jobs] == [f"entitlement:{owner.id}"] * 2
     assert [job.serial_order for job in jobs] == [1, 2]
     assert {job.queue for job in jobs} == {"critical"}
     assert jobs[0].unique_key == f"fulfillment:{first.id}"

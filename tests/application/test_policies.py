@@ -63,7 +63,7 @@ def test_a_requested_operation_is_carried_out_in_the_order_of_versions() -> None
             priority=1,
             run_at=NOW,
             unique_key=f"fulfillment:{STREAM}",
-            serial_key=str(ENTITLEMENT),
+            serial_key=f"entitlement:{ENTITLEMENT}",
             serial_order=4,
         ),
     )
