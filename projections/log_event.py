@@ -12,7 +12,7 @@ import msgspec
 import psycopg
 from psycopg.rows import tuple_row
 
-from domain.event import Instant, JsonObject, Meta
+from domain.event import Actor, Instant, JsonObject, Meta
 from domain.members import is_object
 
 _HIDDEN: Final = ("args", "result")
@@ -24,6 +24,7 @@ SELECT e.position, e.tenant_id, e.stream_id, e.version, e.type, e.schema,
 """
 
 _meta = msgspec.json.Decoder(Meta)
+_UNREADABLE: Final = Meta(actor=Actor("system", "unreadable"), correlation_id="")
 _decoder = msgspec.json.Decoder(dict[str, object])
 
 
@@ -66,7 +67,7 @@ def _event(row: Sequence[Any]) -> LogEvent:
         type=row[4],
         schema=row[5],
         data=_shown(_data(row[6])),
-        meta=_meta.decode(row[7]),
+        meta=_read_meta(row[7]),
         recorded_at=row[8],
     )
 
@@ -77,6 +78,14 @@ def _data(told: str) -> JsonObject:
         return _decoder.decode(told)
     except (msgspec.DecodeError, RecursionError):
         return {"unreadable": len(told)}
+
+
+def _read_meta(told: str) -> Meta:
+    """Return who and why, or that somebody wrote it who did not say so as we do."""
+    try:
+        return _meta.decode(told)
+    except (msgspec.DecodeError, RecursionError):
+        return _UNREADABLE
 
 
 def _shown(data: JsonObject) -> JsonObject:

@@ -9,7 +9,7 @@ from typing import Final
 from uuid import UUID
 
 from application.job_kinds import Kinds
-from application.unit import Head, UnitOfWork, Written
+from application.unit import Head, Refused, UnitOfWork, Written
 from domain.event import Actor, Instant
 from domain.jobs.verdict import LeaseLost
 from domain.stream import Ref, StreamKind
@@ -20,6 +20,7 @@ from infrastructure.telemetry import emit
 
 PAGE: Final = 100
 _FIRST: Final = UUID(int=0)
+_SETTLED_MEANWHILE: Final = Refused("lease_lost")
 
 # A server that has just started cannot know who is alive: for one lease length it
 # lets holders confirm first.  A locked row is being settled.
@@ -108,15 +109,15 @@ class Rescuer:
         lost = LeaseLost(cause="process_gone" if row[6] else "lease_lost")
         group = settlement(claimed, lost, self._actor, still=_has_expired)
         result = self._units.commit([group])[0]
-        is_rescued = isinstance(result, Written)
-        if is_rescued:
-            emit(
-                "job rescued",
-                job=str(claimed.ref.id),
-                token=claimed.token,
-                cause=lost.cause,
-            )
-        return is_rescued
+        if result == _SETTLED_MEANWHILE:
+            return False
+        job = str(claimed.ref.id)
+        if not isinstance(result, Written):
+            # It stays as it is, and is tried again in every round: a person must look.
+            emit("rescue refused", job=job, token=claimed.token)
+            return False
+        emit("job rescued", job=job, token=claimed.token, cause=lost.cause)
+        return True
 
 
 def _has_expired(head: Head, now: Instant) -> bool:

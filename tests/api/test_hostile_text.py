@@ -57,7 +57,7 @@ def test_i13_one_event_that_nobody_can_read_hides_no_other(
         INSERT INTO counterfoil.events
                (tenant_id, stream_id, version, type, schema, data, meta)
         SELECT tenant_id, stream_id, 2, 'job.succeeded', 1,
-               jsonb_build_object('result', jsonb_build_object('x', 1e6000)), meta
+               jsonb_build_object('result', jsonb_build_object('x', 1e6000)), '{}'
           FROM counterfoil.events WHERE stream_id = %s
         """,
         (job,),
@@ -73,6 +73,7 @@ def test_i13_one_event_that_nobody_can_read_hides_no_other(
         "job.succeeded",
     ]
     assert "unreadable" in told.documents[-1]["data"]
+    assert told.documents[-1]["meta"]["actor"]["id"] == "unreadable"
 
 
 @pytest.mark.parametrize(

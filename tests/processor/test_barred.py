@@ -1,12 +1,15 @@
 """I13: no row that a claim cannot take keeps others from being claimed."""
 
+from datetime import timedelta
+
 import psycopg
 
 from domain.jobs.outcome import Completed
 from infrastructure.ids import new_id
 from infrastructure.processor.barred import BARRED_SECONDS, Barred
+from infrastructure.telemetry import listen
 from tests.fixtures.database import ON_BOTH_SERVERS, TestDatabase
-from tests.fixtures.workers import enqueue, kind, until, worker_here
+from tests.fixtures.workers import enqueue, history, kind, until, worker_here
 from tests.processor.rig import Rig
 
 BEHIND_THE_HEAD = """
@@ -72,6 +75,31 @@ def test_i13_a_job_whose_versions_are_used_up_stops_nobody_else(parts: Rig) -> N
     claimed = [each.job.id for n in range(6) for each in parts.claim(n=4, at=NOON + n)]
 
     assert claimed == fine
+
+
+@ON_BOTH_SERVERS
+def test_i13_a_rescue_that_the_log_refuses_is_told_and_writes_nothing(
+    database: TestDatabase, parts: Rig
+) -> None:
+    """S25: an event behind the back of a running head; the others are brought back."""
+    bad, good = enqueue(parts.connection, "noop"), enqueue(parts.connection, "noop")
+    parts.claim()
+    parts.connection.execute(
+        """
+        INSERT INTO counterfoil.events
+               (tenant_id, stream_id, version, type, schema, data, meta)
+        VALUES ('default', %s, 3, 'job.snoozed', 1, '{}', '{}')
+        """,
+        (bad,),
+    )
+    database.advance(timedelta(minutes=2))
+    told: list[object] = []
+
+    with listen(lambda event, values: told.append((event, values.get("job")))):
+        assert parts.rescuer.round() == 1
+
+    assert told == [("rescue refused", str(bad)), ("job rescued", str(good))]
+    assert history(parts.connection, bad) == ["enqueued", "claimed", "snoozed"]
 
 
 def test_a_barred_job_is_tried_again_after_a_while() -> None:
