@@ -7,8 +7,8 @@
 RUN := .venv/bin/
 
 # What a developer waits for, and what needs more than the embedded PostgreSQL.
-FAST := not (slow or crash or pg15 or pgbouncer or campaign)
-REAL := crash or pg15 or pgbouncer
+FAST := not (slow or crash or pg15 or campaign)
+REAL := (crash or pg15) and not (slow or campaign)
 
 .PHONY: help
 help: ## List the targets
@@ -23,8 +23,8 @@ test: .venv/.dev ## Run the tests that need nothing but the embedded PostgreSQL
 	$(RUN)pytest -n 2 --dist worksteal -m "$(FAST)" $(ARGS)
 
 .PHONY: test-crash
-test-crash: .venv/.dev ## Run the tests that kill processes or need PostgreSQL 15 or PgBouncer
-	$(RUN)pytest -m "$(REAL)" $(ARGS)
+test-crash: .venv/.dev ## Run the tests that kill processes or need PostgreSQL 15
+	$(RUN)pytest -n 3 --dist worksteal -m "$(REAL)" $(ARGS)
 
 .PHONY: campaign
 campaign: .venv/.dev ## Run the long tests: many random schedules, faults and examples
