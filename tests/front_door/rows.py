@@ -21,6 +21,7 @@ from infrastructure.postgres import codec
 from infrastructure.postgres.heads.jobs import JOBS
 from infrastructure.postgres.heads.orders import ORDERS
 from infrastructure.postgres.heads.table import rows_as_json
+from tests import any_stream
 
 type Connection = psycopg.Connection[Any]
 type Rows = list[dict[str, Any]]
@@ -154,13 +155,13 @@ def messages_in(rows: Rows) -> list[tuple[Any, ...]]:
 
 def folded(connection: Connection, kind: StreamKind, stream_id: str) -> State:
     """Return the fold of a stream, from what is stored."""
-    state = codec.unborn(kind)
+    state = any_stream.unborn(kind)
     for row in stored(connection, "events"):
         if row["stream_id"] == stream_id:
             event = codec.decode_event(
                 row["type"], row["schema"], json.dumps(row["data"])
             )
-            state = codec.evolve(state, event)
+            state = any_stream.evolve(state, event)
     return state
 
 

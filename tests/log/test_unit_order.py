@@ -14,8 +14,8 @@ from domain.event import Event
 from domain.stream import Change, Ref, State, StreamKind
 from infrastructure.ids import new_id
 from infrastructure.postgres.batch_store import BatchStore
-from infrastructure.postgres.codec import evolve, unborn
 from infrastructure.postgres.database import Database
+from tests.any_stream import evolve, unborn
 from tests.fixtures.database import ON_BOTH_SERVERS, TestDatabase
 from tests.golden.pinned import AT, DESIRED, OBSERVED
 from tests.log.jobs import CLAIM, META, SNOOZE, births, job_refs, written

@@ -17,7 +17,7 @@ from domain.jobs.aggregate import Claim, Job, JobCommand
 from domain.jobs.events import Owner
 from domain.stream import Change, Ref, StreamKind
 from infrastructure.ids import new_id
-from infrastructure.postgres.codec import evolve, unborn
+from tests.any_stream import evolve, unborn
 
 META = Meta(actor=Actor("system", "test"), correlation_id="test")
 OWNER = Owner(host="host", pid=1, boot=UUID(int=1))
