@@ -29,7 +29,10 @@ def install(folder: Path) -> Path:
     """Return `folder`, which holds the stand-ins now; it belongs first in PATH."""
     folder.mkdir()
     for name, script in (("sqlite3", SQLITE3), ("curl", CURL)):
+        program = folder / f"stand_in_for_{name}.py"
+        program.write_text(script)
         tool = folder / name
-        tool.write_text(f"#!{sys.executable}\n{script}")
+        # Not `#!python`: the path of an interpreter may hold spaces.
+        tool.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{program}" "$@"\n')
         tool.chmod(tool.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
     return folder
