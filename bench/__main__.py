@@ -13,10 +13,11 @@ from rich.progress import Progress
 from bench import machine
 from bench.bulk import bulk
 from bench.drain import drain
-from bench.figures import Round, figures
+from bench.figures import figures
 from bench.fulfillment import fulfillment
 from bench.ground import Ground, ground
 from bench.latency import latency
+from bench.lines import Round
 from bench.report import Report, show, write
 from bench.single import single
 from bench.sizes import FULL, QUICK, Sizes

@@ -1,18 +1,13 @@
-"""From the samples of all rounds to figures: medians, extremes and ratios.
+"""From the samples of all rounds to figures: medians, extremes and ratios."""
 
-A ratio is taken within each round, and its median over the rounds, because the two
-sides of one round met the same machine.
-"""
-
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Final
 
 import msgspec
 
-type Round = Mapping[str, Mapping[str, float]]
-"""By measure, then by variant."""
+from bench.lines import Line, Round, ratio, value
 
 
 class Figure(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,23 +23,6 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
     """The least and the greatest round."""
     target: str = ""
     """What the design asks for, if it asks."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Line:
-    group: str
-    title: str
-    unit: str
-    of: Callable[[Round], float]
-    target: str = ""
-
-
-def _value(measure: str, name: str) -> Callable[[Round], float]:
-    return lambda it: it[measure][name]
-
-
-def _ratio(measure: str, above: str, below: str) -> Callable[[Round], float]:
-    return lambda it: it[measure][above] / it[measure][below]
 
 
 def _of_floor(it: Round) -> float:
@@ -63,31 +41,31 @@ _BULK: Final = "bulk enqueue"
 _ORDERS: Final = "fulfilment through the panel simulator"
 
 _LINES: Final = (
-    _Line(_DRAIN, "worker, one process", "jobs/s", _value("drain", "worker")),
-    _Line(_DRAIN, "floor, one connection", "jobs/s", _value("drain", "floor_1")),
-    _Line(_DRAIN, "floor, two connections", "jobs/s", _value("drain", "floor_2")),
-    _Line(_DRAIN, "worker / floor, one connection", "×",
-          _ratio("drain", "worker", "floor_1")),
-    _Line(_DRAIN, "worker / faster floor", "×", _of_floor, "≥ 0.6"),
-    _Line(_SINGLE, "own row alone", "ms", _value("single", "own")),
-    _Line(_SINGLE, "+ the job's rows by plain SQL", "ms", _value("single", "rows")),
-    _Line(_SINGLE, "+ counterfoil.enqueue", "ms", _value("single", "enqueue")),
-    _Line(_SINGLE, "+ Client.enqueue (Python)", "ms", _value("single", "client")),
-    _Line(_SINGLE, "+ counterfoil.settle_order", "ms", _value("single", "settle")),
-    _Line(_SINGLE, "+ counterfoil.settle_order", "per second", _per_second),
-    _Line(_SINGLE, "enqueue / plain SQL rows", "×",
-          _ratio("single", "enqueue", "rows"), "≤ 1.5"),
-    _Line(_SINGLE, "enqueue / own row alone", "×",
-          _ratio("single", "enqueue", "own")),
-    _Line(_STEP, "the job's rows by plain SQL", "ms", _value("single", "rows_step")),
-    _Line(_STEP, "counterfoil.enqueue", "ms", _value("single", "enqueue_step")),
-    _Line(_STEP, "Client.enqueue (Python)", "ms", _value("single", "client_step")),
-    _Line(_STEP, "counterfoil.settle_order", "ms", _value("single", "settle_step")),
-    _Line(_BULK, "counterfoil.enqueue of a set", "jobs/s", _value("bulk", "enqueue")),
-    _Line(_BULK, "floor: INSERT … SELECT", "jobs/s", _value("bulk", "rows")),
-    _Line(_BULK, "enqueue / floor", "×", _ratio("bulk", "enqueue", "rows"), "≥ 0.7"),
-    _Line(_ORDERS, "two worker processes", "orders/s",
-          _value("fulfillment", "orders")),
+    Line(_DRAIN, "worker, one process", "jobs/s", value("drain", "worker")),
+    Line(_DRAIN, "floor, one connection", "jobs/s", value("drain", "floor_1")),
+    Line(_DRAIN, "floor, two connections", "jobs/s", value("drain", "floor_2")),
+    Line(_DRAIN, "worker / floor, one connection", "×",
+          ratio("drain", "worker", "floor_1")),
+    Line(_DRAIN, "worker / faster floor", "×", _of_floor, "≥ 0.6"),
+    Line(_SINGLE, "own row alone", "ms", value("single", "own")),
+    Line(_SINGLE, "+ the job's rows by plain SQL", "ms", value("single", "rows")),
+    Line(_SINGLE, "+ counterfoil.enqueue", "ms", value("single", "enqueue")),
+    Line(_SINGLE, "+ Client.enqueue (Python)", "ms", value("single", "client")),
+    Line(_SINGLE, "+ counterfoil.settle_order", "ms", value("single", "settle")),
+    Line(_SINGLE, "+ counterfoil.settle_order", "per second", _per_second),
+    Line(_SINGLE, "enqueue / plain SQL rows", "×",
+          ratio("single", "enqueue", "rows"), "≤ 1.5"),
+    Line(_SINGLE, "enqueue / own row alone", "×",
+          ratio("single", "enqueue", "own")),
+    Line(_STEP, "the job's rows by plain SQL", "ms", value("single", "rows_step")),
+    Line(_STEP, "counterfoil.enqueue", "ms", value("single", "enqueue_step")),
+    Line(_STEP, "Client.enqueue (Python)", "ms", value("single", "client_step")),
+    Line(_STEP, "counterfoil.settle_order", "ms", value("single", "settle_step")),
+    Line(_BULK, "counterfoil.enqueue of a set", "jobs/s", value("bulk", "enqueue")),
+    Line(_BULK, "floor: INSERT … SELECT", "jobs/s", value("bulk", "rows")),
+    Line(_BULK, "enqueue / floor", "×", ratio("bulk", "enqueue", "rows"), "≥ 0.7"),
+    Line(_ORDERS, "two worker processes", "orders/s",
+          value("fulfillment", "orders")),
 )  # fmt: skip
 
 
@@ -118,7 +96,7 @@ def figures(
     ]
 
 
-def _figure(line: _Line, rounds: Sequence[Round]) -> Figure:
+def _figure(line: Line, rounds: Sequence[Round]) -> Figure:
     values = [line.of(each) for each in rounds]
     return Figure(
         group=line.group,

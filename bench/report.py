@@ -8,7 +8,8 @@ import msgspec
 from rich.console import Console
 from rich.table import Table
 
-from bench.figures import Figure, Round
+from bench.figures import Figure
+from bench.lines import Round
 from bench.sizes import Sizes
 
 _MANY: Final = 100
