@@ -1,6 +1,6 @@
 """A settlement as a shop says it, checked member by member, its defaults filled in.
 
-The twin of `counterfoil.accepted_settlement` in migrations/0003_front_door.sql: the
+The twin of `counterfoil.accepted_settlement` in migrations/0006_notices.sql: the
 same checks in the same order, so both refuse with the same code and path.
 """
 
@@ -59,6 +59,7 @@ _MEMBERS: Final = frozenset(
         "effectiveAt",
         "correlationId",
         "lines",
+        "notify",
     }
 )
 _LINE_MEMBERS: Final = frozenset(
@@ -101,6 +102,8 @@ def parse(members: object, now: Instant) -> SettleRequest:
     correlation_id = f"order:{order_id}"
     if "correlationId" in members:
         correlation_id = read_text(members["correlationId"], "correlationId", 128)
+    lines = _lines(members.get("lines", MISSING), kind)
+    read_flag(members.get("notify", True), "notify")  # no part of the order
     return SettleRequest(
         tenant=tenant,
         order_id=order_id,
@@ -112,7 +115,7 @@ def parse(members: object, now: Instant) -> SettleRequest:
         slot=slot,
         effective_at=effective_at,
         correlation_id=correlation_id,
-        lines=_lines(members.get("lines", MISSING), kind),
+        lines=lines,
     )
 
 

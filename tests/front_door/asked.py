@@ -85,6 +85,7 @@ _optional = {
     "slot": st.integers(1, 32767),
     "effectiveAt": st.none() | past,
     "correlationId": ids(128),
+    "notify": st.booleans(),
 }
 
 orders = st.fixed_dictionaries(

@@ -123,6 +123,7 @@ SETTLEMENT_FAULTS: tuple[Fault, ...] = (
     Fault("lines[0].squadIds[0]", SQUAD.replace("-a", "-7")),
     Fault("lines[0].squadIds[0]", "00000000-0000-0000-0000-000000000000"),
     Fault("lines[0].endsAt", "2030-01-01T00:00:00Z"),
+    *bad("notify", None, 0, 1, "true", []),
     Fault("gift", 1, "unknown_member"),
     Fault("order_id", "x", "unknown_member"),
     Fault("lines[0].gift", 1, "unknown_member"),
