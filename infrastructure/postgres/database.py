@@ -25,6 +25,7 @@ from infrastructure.errors import (
     ConfigurationError,
     DatabaseUnavailableError,
 )
+from infrastructure.postgres.arrays import take_packed_arrays
 from infrastructure.postgres.utc import return_instants_in_utc
 
 type Connection = psycopg.Connection[tuple[object, ...]]
@@ -83,6 +84,7 @@ def connect(conninfo: str, *, application_name: str = "counterfoil") -> Connecti
 def _prepare(connection: Connection) -> None:
     require_version(connection.info.server_version)
     return_instants_in_utc(connection)
+    take_packed_arrays(connection)
 
 
 def require_version(server_version: int) -> None:

@@ -35,6 +35,19 @@ class _TextLoader(Loader):
             raise _unreadable(text) from None
 
 
+def instant_sent(data: Buffer) -> datetime:
+    """Return the instant that `timestamptz_send` told.
+
+    Raises:
+        psycopg.DataError: it lies outside the years 1 to 9999.
+    """
+    (told,) = _MICROSECONDS.unpack(data)
+    try:
+        return _EPOCH + timedelta(microseconds=told)
+    except OverflowError:
+        raise _unreadable(str(told)) from None
+
+
 class _BinaryLoader(Loader):
     """Reads microseconds since the start of 2000, in UTC already."""
 
@@ -42,11 +55,7 @@ class _BinaryLoader(Loader):
 
     @override
     def load(self, data: Buffer) -> datetime:
-        (told,) = _MICROSECONDS.unpack(data)
-        try:
-            return _EPOCH + timedelta(microseconds=told)
-        except OverflowError:
-            raise _unreadable(str(told)) from None
+        return instant_sent(data)
 
 
 def _unreadable(text: str) -> psycopg.DataError:

@@ -8,7 +8,7 @@ not walked over again and again (mechanisms 16, 17, 21).
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, cast
 
 import msgspec
 import psycopg
@@ -23,8 +23,14 @@ from infrastructure.postgres.database import (
     unavailable_in_our_words,
 )
 from infrastructure.postgres.heads.table import number, text, uuid
+from infrastructure.postgres.utc import instant_sent
 from infrastructure.processor.barred import Barred
-from infrastructure.processor.claimed import ClaimedJob, ClaimInDoubtError, job_of
+from infrastructure.processor.claimed import (
+    COLUMNS,
+    ClaimedJob,
+    ClaimInDoubtError,
+    job_of,
+)
 from infrastructure.processor.identity import actor_of
 from infrastructure.processor.low_water import EPOCH, HEAD_STARTS, LowWater, lows_of
 from infrastructure.telemetry import emit
@@ -115,14 +121,15 @@ _TAKE: Final = """
       FROM claimed
      ORDER BY run_at
 )
-SELECT stream_id, tenant_id, kind, token, attempt, max_attempts, args, run_at,
-       deadline, correlation_id, priority, counterfoil.now(), queue, unique_key
+"""
+
+_TELL: Final = """, timestamptz_send(counterfoil.now())
   FROM claimed
  ORDER BY run_at
 """
 
 _NAME: Final = "SELECT stream_id FROM picked"
-_CLAIM: Final = _PICK + _TAKE
+_CLAIM: Final = _PICK + _TAKE + COLUMNS + _TELL
 _FRONT: Final = _PICK + _NAME
 
 # One round trip for an idle poller: which queues have anything due at all?  Ordered as
@@ -263,8 +270,11 @@ def _once(connection: Connection, asked: dict[str, object]) -> list[ClaimedJob]:
     jobs: list[ClaimedJob] = []
     try:
         with transaction(connection):
-            rows = connection.execute(_CLAIM, asked, prepare=True).fetchall()
-            jobs = [job_of(row) for row in rows]
+            rows = connection.execute(
+                _CLAIM, asked, prepare=True, binary=True
+            ).fetchall()
+            at = instant_sent(cast("bytes", rows[0][-1])) if rows else None
+            jobs = [job_of(row[:-1], at) for row in rows if at]
     except CommitUnknownError as error:
         raise ClaimInDoubtError(jobs, uuid(asked["claim_id"])) from error
     return jobs

@@ -15,10 +15,14 @@ from infrastructure.postgres.database import Connection, Database
 from infrastructure.processor.claim import Claimer, Lane
 from infrastructure.processor.claimed import ClaimedJob, ClaimInDoubtError, adopt
 from infrastructure.processor.leases import Leases
-from infrastructure.processor.slots import Slots
+from infrastructure.processor.slots import PREFETCH, Slots
 from infrastructure.telemetry import emit
 
 _PAUSE_SECONDS: Final = 0.1
+
+MOST_HELD: Final = 2 * PREFETCH
+"""Jobs of one process that may be claimed and not yet settled: handlers that are
+faster than the settler must not pile up work that a crash would repeat."""
 
 POLL_SECONDS: Final = (0.005, 0.02, 0.05)
 """Pauses of an idle poller: in the first second after work, in the next, later."""
@@ -51,6 +55,8 @@ class ClaimLoop:
         )
         self._routes = _routes(kinds, slots.queues)
         self._lanes = [route.lane for route in self._routes]
+        self._more_due: set[Lane] = set()
+        """Lanes whose last claim got all it asked for."""
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._loop, name="claim", daemon=True)
         self._worked_at = time.monotonic()
@@ -96,27 +102,38 @@ class ClaimLoop:
                 self._slots.wait_free(self._pause())
 
     def _round(self, connection: Connection) -> int:
-        """Return how many jobs were claimed for the queues that have any due."""
-        due = self._claimer.look(connection, self._lanes, time.monotonic())
+        """Return how many jobs were claimed for the queues that have any due.
+
+        A lane whose last claim got all it asked for is not looked at before the next.
+        """
+        routes = [it for it in self._routes if it.is_direct or self._room(it)]
+        unsure = [it.lane for it in routes if it.lane not in self._more_due]
+        due = self._claimer.look(connection, unsure, time.monotonic()) if unsure else ()
         claimed = 0
-        for route in self._routes:
-            if route.lane.queue in due:
+        for route in routes:
+            if route.lane in self._more_due or route.lane.queue in due:
                 claimed += self._claim(connection, route)
             elif route.is_direct:
                 self._slots.unreserve(route.lane.queue)
         return claimed
 
+    def _room(self, route: _Route) -> int:
+        """Return how many jobs the buffer takes; none while too many are unsettled."""
+        held = self._leases.count()
+        return max(min(self._slots.room(route.lane.queue), MOST_HELD - held), 0)
+
     def _claim(self, connection: Connection, route: _Route) -> int:
         queue = route.lane.queue
         if not route.is_direct:
-            return self._scan(connection, route.lane, self._slots.room(queue))
+            return self._scan(connection, route.lane, self._room(route))
         n = self._slots.reserve(queue)
         if n == 0:
             return 0
         try:
             return self._scan(connection, route.lane, n)
         finally:
-            self._slots.unreserve(queue)
+            is_hungry = route.lane in self._more_due
+            self._slots.unreserve(queue, is_hungry=is_hungry)
 
     def _scan(self, connection: Connection, lane: Lane, n: int) -> int:
         """Return how many jobs were claimed; each scan's are handed over at once."""
@@ -129,7 +146,14 @@ class ClaimLoop:
             claimed += len(scan.jobs)
             if scan.is_full:
                 break
+        self._tell_more(lane, is_more_due=claimed == n)
         return claimed
+
+    def _tell_more(self, lane: Lane, *, is_more_due: bool) -> None:
+        if is_more_due:
+            self._more_due.add(lane)
+        else:
+            self._more_due.discard(lane)
 
     def _hand_over(self, jobs: list[ClaimedJob], since: float) -> None:
         pairs = [(job, self._kinds[job.kind]) for job in jobs]

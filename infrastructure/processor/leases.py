@@ -115,9 +115,15 @@ class Leases:
         """Forget jobs that are settled or lost, unless they were claimed anew."""
         with self._changed:
             for held in jobs:
-                if self._held.get(held.job.id) is held:
-                    del self._held[held.job.id]
-            self._changed.notify_all()
+                newer = self._held.pop(held.job.id, held)
+                if newer is not held:
+                    self._held[held.job.id] = newer
+            if not self._held:
+                self._changed.notify_all()
+
+    def count(self) -> int:
+        """Return how many jobs are held now."""
+        return len(self._held)
 
     def all(self) -> Sequence[Held]:
         """Return every job that is held now."""

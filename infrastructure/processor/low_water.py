@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from infrastructure.postgres.utc import instant_sent
 from infrastructure.processor.claimed import ClaimedJob
 
 HEAD_STARTS: Final = tuple(timedelta(seconds=s) for s in (600, 300, 100, 0))
@@ -39,10 +40,10 @@ class LowWater:
 
 def lows_of(jobs: Sequence[ClaimedJob]) -> list[datetime]:
     """Return each priority's bound: the earliest row that a full scan met."""
-    lows = [EPOCH] * len(HEAD_STARTS)
+    earliest: dict[int, bytes] = {}
     for job in jobs:
-        bound = lows[job.priority - 1]
-        lows[job.priority - 1] = (
-            job.run_at if bound == EPOCH else min(bound, job.run_at)
-        )
-    return lows
+        earliest[job.priority] = min(earliest.get(job.priority, job.due), job.due)
+    return [
+        instant_sent(earliest[priority]) if priority in earliest else EPOCH
+        for priority in range(1, len(HEAD_STARTS) + 1)
+    ]

@@ -11,7 +11,7 @@ endings ──► plain successes ──► one set-based statement ──┐ fe
 
 import queue
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -62,12 +62,18 @@ class Settler:
         units: UnitOfWork,
         leases: Leases,
         actor: Actor,
+        settled: Callable[[], None] = lambda: None,
     ) -> None:
-        """Commit through `units`, plain successes straight over `connections`."""
+        """Commit through `units`, plain successes straight over `connections`.
+
+        `settled` is told after each batch: there is room, and jobs may be due now
+        that were born in it.
+        """
         self._connections = connections
         self._units = units
         self._leases = leases
         self._actor = actor
+        self._settled = settled
         self._in_doubt: UUID | None = None
         """Commit id of a set-based success whose answer was lost."""
         self._endings: queue.SimpleQueue[Ended | None] = queue.SimpleQueue()
@@ -111,6 +117,7 @@ class Settler:
             stopping = entry is None
             if batch:
                 self._until_settled(batch)
+                self._settled()
 
     def _until_settled(self, batch: list[Ended]) -> None:
         """Settle, over a database that may be away for a while.
@@ -143,9 +150,10 @@ class Settler:
             told = f"{type(error).__name__} while the outcome was recorded"
             ended.ending = Fail(code="unstorable_result", error=told)
 
-    def _drop(self, ended: Ended) -> None:
-        ended.is_settled = True
-        self._leases.drop([ended.held])
+    def _drop(self, *ended: Ended) -> None:
+        for each in ended:
+            each.is_settled = True
+        self._leases.drop([each.held for each in ended])
 
     def settle(self, batch: Sequence[Ended]) -> None:
         """Settle one batch now; used by the loop and by tests."""
@@ -170,13 +178,12 @@ class Settler:
             for each in plain
             if isinstance(each.ending, Completed)
         ]
-        ids = [new_id() for _ in successes]
         in_doubt = self._in_doubt
         commit_id = in_doubt or new_id()
         try:
             with self._connections.connection() as connection:
                 stamp = Stamp(self._actor, commit_id, is_in_doubt=in_doubt is not None)
-                done = succeed(connection, successes, ids, stamp)
+                done = succeed(connection, successes, stamp)
         except CommitUnknownError:
             self._in_doubt = commit_id
             raise
@@ -184,10 +191,12 @@ class Settler:
             # One result cannot be stored: the batch store finds out which.
             return list(batch)
         self._in_doubt = None
-        for each in plain:
-            if each.held.job.id in done:
-                emit("job settled", job=str(each.held.job.id), ending="Completed")
-                self._drop(each)
+        settled = [each for each, was in zip(plain, done, strict=True) if was]
+        self._drop(*settled)
+        # One line a batch: what plainly succeeded is told job by job in the log of
+        # events, and a line each would cost a worker as much as running them.
+        if settled:
+            emit("jobs settled", jobs=len(settled), ending="Completed")
         return [each for each in batch if not each.is_settled]
 
     def _group(self, ended: Ended) -> Group:

@@ -8,16 +8,22 @@ prefetch buffer, behind them (mechanisms 20).
 import threading
 from collections import deque
 from dataclasses import dataclass, field
+from typing import Final
 
 from infrastructure.processor.leases import Held
 
-PREFETCH = 500
+PREFETCH: Final = 500
 """Jobs of kinds without a provider that may wait, claimed, for a free thread."""
+
+_LOW: Final = PREFETCH // 2
+"""The buffer is filled up from here on, so that no claim is made for a few jobs."""
 
 
 @dataclass(slots=True)
 class _Queue:
     limit: int
+    ready: threading.Condition
+    """Its handler threads wait here, and are woken one for each job."""
     direct: deque[Held] = field(default_factory=deque[Held])
     buffered: deque[Held] = field(default_factory=deque[Held])
     running: int = 0
@@ -25,6 +31,8 @@ class _Queue:
     """Slots kept for the jobs of a claim that is being made."""
     wanted: bool = False
     """Buffered jobs held every slot when one was to be reserved: the next is kept."""
+    is_hungry: bool = False
+    """More jobs that ask a provider were due than slots were free."""
 
     @property
     def taken(self) -> int:
@@ -37,9 +45,21 @@ class Slots:
 
     def __init__(self, limits: dict[str, int], most: int | None) -> None:
         """Allow `limits[queue]` jobs at once, and never more than `most` in all."""
-        self._queues = {name: _Queue(limit) for name, limit in limits.items()}
-        self._most = sum(limits.values()) if most is None else most
-        self._changed = threading.Condition()
+        self._lock = threading.Lock()
+        self._queues = {
+            name: _Queue(limit, threading.Condition(self._lock))
+            for name, limit in limits.items()
+        }
+        sum_of_limits = sum(limits.values())
+        self._most = sum_of_limits if most is None else most
+        self._is_capped = self._most < sum_of_limits
+        """Whether one queue's job may keep another queue's from a slot."""
+        self._running = 0
+        self._spoken_for = 0
+        """Reserved slots and those of jobs in `direct`, of all queues."""
+        self._wanted = 0
+        """Queues that wait for a slot to be kept."""
+        self._claimer = threading.Condition(self._lock)
         self._is_open = True
 
     @property
@@ -53,82 +73,124 @@ class Slots:
         With none free, the next slot that a buffered job leaves is kept for them, so
         that a full buffer cannot starve them.
         """
-        with self._changed:
+        with self._lock:
             mine = self._queues[queue]
-            room = min(mine.limit - mine.taken, self._most - self._taken())
-            mine.reserved = max(room, 0)
-            mine.wanted = room <= 0
-            return mine.reserved
+            free = self._most - self._running - self._spoken_for
+            room = max(min(mine.limit - mine.taken, free), 0)
+            self._spoken_for += room
+            mine.reserved += room
+            self._want(mine, wanted=room == 0)
+            mine.is_hungry = True
+            return room
 
-    def unreserve(self, queue: str) -> None:
-        """Let go of the slots that the claim did not fill, or that nobody wants."""
-        with self._changed:
+    def unreserve(self, queue: str, *, is_hungry: bool = False) -> None:
+        """Let go of the slots that the claim did not fill, or that nobody wants.
+
+        `is_hungry` says that more may be due: the claimer is told of the next slot.
+        """
+        with self._lock:
             mine = self._queues[queue]
+            mine.is_hungry = is_hungry
             if mine.reserved or mine.wanted:
-                mine.reserved, mine.wanted = 0, False
-                self._changed.notify_all()
+                self._spoken_for -= mine.reserved
+                mine.reserved = 0
+                self._want(mine, wanted=False)
+                self._wake_all()
 
-    def _taken(self) -> int:
-        return sum(each.taken for each in self._queues.values())
+    def _want(self, mine: _Queue, *, wanted: bool) -> None:
+        self._wanted += wanted - mine.wanted
+        mine.wanted = wanted
 
     def room(self, queue: str) -> int:
         """Return how many other jobs may be claimed into the prefetch buffer."""
-        with self._changed:
-            return max(PREFETCH - len(self._queues[queue].buffered), 0)
+        with self._lock:
+            waiting = len(self._queues[queue].buffered)
+            return 0 if waiting > _LOW else PREFETCH - waiting
 
     def put(self, held: list[Held]) -> None:
         """Let threads take claimed jobs; those that ask a provider go first."""
-        with self._changed:
+        with self._lock:
             for each in held:
                 mine = self._queues[each.job.queue]
                 if each.kind.asks_provider:
+                    self._spoken_for += 0 if mine.reserved else 1
                     mine.reserved = max(mine.reserved - 1, 0)
                     mine.direct.append(each)
                 else:
                     mine.buffered.append(each)
-            self._changed.notify_all()
+            for mine in self._queues.values():
+                mine.ready.notify(len(mine.direct) + len(mine.buffered))
 
     def take(self, queue: str) -> Held | None:
         """Return the next job for a thread of `queue`; None when it shall end."""
-        with self._changed:
+        with self._lock:
             mine = self._queues[queue]
-            self._changed.wait_for(lambda: not self._is_open or self._may_run(mine))
-            if not self._is_open:
-                return None
-            held = mine.direct.popleft() if mine.direct else mine.buffered.popleft()
+            while not self._may_run(mine):
+                if not self._is_open:
+                    return None
+                mine.ready.wait()
+            if mine.direct:
+                held = mine.direct.popleft()
+                self._spoken_for -= 1
+            else:
+                held = mine.buffered.popleft()
+                if len(mine.buffered) == _LOW:
+                    self._claimer.notify()
             mine.running += 1
+            self._running += 1
             return held
 
     def _may_run(self, mine: _Queue) -> bool:
         if mine.direct:
-            return sum(each.running for each in self._queues.values()) < self._most
+            return self._running < self._most
+        if not mine.buffered:
+            return False
         # One slot is left for each queue that has asked for one in vain, in the
         # process as a whole and in the queue itself.
-        waiting = sum(
+        waiting = self._wanted and sum(
             each.wanted for each in self._queues.values() if each.taken < each.limit
         )
-        fits = self._taken() + waiting < self._most
-        return bool(mine.buffered) and fits and mine.taken + mine.wanted < mine.limit
+        fits = self._running + self._spoken_for + waiting < self._most
+        return fits and mine.taken + mine.wanted < mine.limit
 
     def give_back(self, queue: str) -> None:
         """Free the slot of a thread whose handler has returned."""
-        with self._changed:
-            self._queues[queue].running -= 1
-            self._changed.notify_all()
+        with self._lock:
+            mine = self._queues[queue]
+            mine.running -= 1
+            self._running -= 1
+            if self._is_capped:
+                self._wake_all()
+            elif mine.direct or mine.buffered:
+                # The thread itself comes back for one; another may have waited for
+                # the slot that is free now.
+                mine.ready.notify()
+            if mine.is_hungry or self._is_capped:
+                self._claimer.notify()
+
+    def _wake_all(self) -> None:
+        for each in self._queues.values():
+            if each.direct or each.buffered:
+                each.ready.notify_all()
+
+    def poke(self) -> None:
+        """Let the claimer look again: there may be room, or something new is due."""
+        with self._lock:
+            self._claimer.notify()
 
     def wait_free(self, timeout: float) -> None:
-        """Return when a slot was freed, at the latest after `timeout` seconds."""
-        with self._changed:
-            self._changed.wait(timeout)
+        """Return when a claim may do more than the last, or after `timeout` seconds."""
+        with self._lock:
+            self._claimer.wait(timeout)
 
     def close(self) -> list[Held]:
         """Return what no thread has taken; threads end when they next ask."""
-        with self._changed:
+        with self._lock:
             self._is_open = False
             left: list[Held] = []
             for each in self._queues.values():
                 left += [*each.direct, *each.buffered]
                 each.direct.clear()
                 each.buffered.clear()
-            self._changed.notify_all()
+                each.ready.notify_all()
             return left

@@ -12,8 +12,8 @@ from uuid import UUID
 import msgspec
 
 from domain.event import Actor, JsonObject
+from infrastructure.postgres.arrays import IntArray, UuidArray
 from infrastructure.postgres.database import Connection, transaction
-from infrastructure.postgres.heads.table import uuid
 
 _SUCCEED: Final = """
 WITH ended AS (
@@ -65,16 +65,16 @@ WITH ended AS (
       FROM gone g
       JOIN logged l ON l.stream_id = g.stream_id
 )
-SELECT stream_id FROM gone
+SELECT n FROM gone
 """
 
 
 _DONE_BEFORE: Final = """
-SELECT stream_id
-  FROM counterfoil.events
- WHERE stream_id = ANY(%(ids)b::uuid[])
-   AND type = 'job.succeeded'
-   AND meta->>'commit_id' = %(commit_id)s
+SELECT u.n
+  FROM unnest(%(ids)b::uuid[]) WITH ORDINALITY AS u(stream_id, n)
+  JOIN counterfoil.events e ON e.stream_id = u.stream_id
+ WHERE e.type = 'job.succeeded'
+   AND e.meta->>'commit_id' = %(commit_id)s
 """
 
 
@@ -96,12 +96,9 @@ class Stamp(msgspec.Struct, frozen=True):
 
 
 def succeed(
-    connection: Connection,
-    successes: Sequence[Success],
-    message_ids: Sequence[UUID],
-    stamp: Stamp,
-) -> set[UUID]:
-    """Return the jobs that this unit of work has succeeded, now or before.
+    connection: Connection, successes: Sequence[Success], stamp: Stamp
+) -> list[bool]:
+    """Return of each job whether this unit of work has succeeded it, now or before.
 
     Raises:
         CommitUnknownError: the connection ended during COMMIT.
@@ -110,21 +107,32 @@ def succeed(
         UnicodeEncodeError: a result holds a lone surrogate; nothing was sent.
     """
     parameters = {
-        "ids": [each.job_id for each in successes],
-        "tokens": [each.token for each in successes],
-        "results": [_as_text(each.result) for each in successes],
-        "message_ids": list(message_ids),
+        "ids": UuidArray.of([each.job_id for each in successes]),
+        "tokens": IntArray([each.token for each in successes]),
+        "results": _results(successes),
+        "message_ids": UuidArray.new(len(successes)),
         "actor": msgspec.json.encode(stamp.actor).decode(),
         "commit_id": str(stamp.commit_id),
     }
     with transaction(connection):
-        rows = connection.execute(_SUCCEED, parameters, prepare=True).fetchall()
+        rows = connection.execute(
+            _SUCCEED, parameters, prepare=True, binary=True
+        ).fetchall()
         if stamp.is_in_doubt:
             # The statement has waited for the backend whose answer was lost, so
             # what that one committed is seen now (mechanisms 10).
             rows += connection.execute(_DONE_BEFORE, parameters).fetchall()
-    return {uuid(row[0]) for row in rows}
+    if len(rows) == len(successes):
+        return [True] * len(rows)
+    done = {row[0] for row in rows}
+    return [n in done for n in range(1, len(successes) + 1)]
 
 
-def _as_text(result: JsonObject | None) -> str | None:
-    return None if result is None else msgspec.json.encode(result).decode()
+def _results(successes: Sequence[Success]) -> list[str | None] | None:
+    """Return the results as JSON texts; None when nobody has any."""
+    if all(each.result is None for each in successes):
+        return None
+    return [
+        None if each.result is None else msgspec.json.encode(each.result).decode()
+        for each in successes
+    ]

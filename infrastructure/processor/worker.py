@@ -54,7 +54,9 @@ class Worker:
         self._leases = Leases()
         self._slots = Slots(options.queues, options.max_concurrent)
         self._units = BatchStore(database, patience_seconds=_PATIENCE_SECONDS)
-        self._settler = Settler(database, self._units, self._leases, actor)
+        self._settler = Settler(
+            database, self._units, self._leases, actor, self._slots.poke
+        )
         self._heartbeat = Heartbeat(
             database, self.owner, kinds, self._leases, self._settler
         )

@@ -83,9 +83,9 @@ def enqueue_by_floor(connection: psycopg.Connection[Any], jobs: int) -> None:
 def work_off(database: TestDatabase, jobs: int) -> None:
     settled = threading.Semaphore(0)
 
-    def heard(event: str, _values: object) -> None:
-        if event == "job settled":
-            settled.release()
+    def heard(event: str, values: dict[str, Any]) -> None:
+        if event == "jobs settled":
+            settled.release(values["jobs"])
 
     def handle(_args: msgspec.Struct, _ctx: Context) -> Outcome:
         return Completed()

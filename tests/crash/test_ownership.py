@@ -122,7 +122,7 @@ def test_s4_a_successor_of_the_same_name_inherits_nothing(
 
     b = start_worker()
     connection.execute('SELECT counterfoil.enqueue(\'{"kind": "noop"}\')')
-    b.events.wait_for("job settled")  # it works, and leaves those three alone
+    b.events.wait_for("jobs settled")  # it works, and leaves those three alone
     assert {history(connection, job)[-1] for job in jobs} == {"claimed"}
 
     database.advance(PAST_A_LEASE)

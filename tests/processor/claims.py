@@ -21,7 +21,7 @@ def claimed(**more: Any) -> ClaimedJob:  # noqa: ANN401 - members of a claim
         attempt=1,
         max_attempts=None,
         args="{}",
-        run_at=BEFORE,
+        due=bytes(8),
         deadline=None,
         correlation_id="c",
         priority=1,

@@ -227,7 +227,7 @@ def test_a_success_whose_answer_was_lost_is_told_as_settled(
                 "claimed",
                 "succeeded",
             ]
-        assert len(events.of("job settled")) == 3
+        assert sum(each["jobs"] for each in events.of("jobs settled")) == 3
         assert not events.of("lease lost")
 
 
