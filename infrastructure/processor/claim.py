@@ -37,8 +37,13 @@ from infrastructure.telemetry import emit
 
 # The scan is a LATERAL per priority: sorted by priority first, one scan made an idle
 # claim take 98 ms beside a million future rows.  `kind = ANY` keeps the index order.
+# The front of a key depends on the key alone, so the planner keeps it (Memoize):
+# compared row by row, 5,000 due jobs of one key cost 67 ms a claim; so, 2 ms.
 _PICK: Final = """
-WITH candidates AS (
+WITH moment AS MATERIALIZED (
+    -- Asked once: a condition of the index, and one instant for every comparison.
+    SELECT counterfoil.now() AS at
+), candidates AS (
     SELECT c.stream_id, c.tenant_id, c.run_at, c.serial_key, c.priority,
            c.run_at - p.head_start AS turn
       FROM unnest(%(lows)s::timestamptz[], %(head_starts)s::interval[])
@@ -46,29 +51,30 @@ WITH candidates AS (
      CROSS JOIN LATERAL (
         SELECT j.stream_id, j.tenant_id, j.run_at, j.serial_key, j.priority
           FROM counterfoil.jobs j
+          LEFT JOIN LATERAL (
+               SELECT e.stream_id
+                 FROM counterfoil.jobs e
+                WHERE e.tenant_id = j.tenant_id
+                  AND e.serial_key = j.serial_key
+                  AND e.state = 'waiting'
+                  AND e.run_at <= (SELECT at FROM moment)
+                  AND NOT EXISTS (SELECT
+                                    FROM counterfoil.running_keys r
+                                   WHERE r.tenant_id = j.tenant_id
+                                     AND r.key = j.serial_key)
+                ORDER BY e.serial_order, e.run_at, e.stream_id
+                LIMIT 1) front ON true
          WHERE j.state = 'waiting'
            AND j.queue = %(queue)s
            AND j.priority = p.priority
            AND j.run_at >= p.low
-           AND j.run_at <= counterfoil.now()
+           AND j.run_at <= (SELECT at FROM moment)
            AND j.kind = ANY(%(kinds)s::text[])
            AND j.stream_id <> ALL(%(barred)s::uuid[])
-           AND (j.serial_key IS NULL OR (
-                NOT EXISTS (SELECT
-                              FROM counterfoil.running_keys r
-                             WHERE r.tenant_id = j.tenant_id
-                               AND r.key = j.serial_key)
-                AND NOT EXISTS (SELECT
-                              FROM counterfoil.jobs e
-                             WHERE e.tenant_id = j.tenant_id
-                               AND e.serial_key = j.serial_key
-                               AND e.state = 'waiting'
-                               AND e.run_at <= counterfoil.now()
-                               AND (e.serial_order, e.run_at, e.stream_id)
-                                   < (j.serial_order, j.run_at, j.stream_id))))
+           AND (j.serial_key IS NULL OR j.stream_id = front.stream_id)
          ORDER BY j.run_at
          LIMIT %(n)s
-           FOR UPDATE SKIP LOCKED) c
+           FOR UPDATE OF j SKIP LOCKED) c
 ), picked AS (
     SELECT * FROM candidates ORDER BY turn LIMIT %(n)s
 )
