@@ -12,7 +12,7 @@ REAL := (crash or pg15) and not (slow or campaign)
 
 .PHONY: help
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
 .PHONY: demo
 demo: .venv/.runtime ## Settle and fulfil 6,919 real orders against a failing panel, then check
@@ -59,23 +59,29 @@ fmt: .venv/.dev ## Format the code and repair what ruff can repair
 bench: .venv/.dev ## Measure against the plain-SQL floor in the same run
 	$(RUN)python -m bench $(ARGS)
 
+.PHONY: bench-peers
+bench-peers: .venv/.dev .venv-bench/.peers bench/peers/node/node_modules/.peers ## Measure side by side with other job queues on PostgreSQL
+	$(RUN)python -m bench.peers $(ARGS)
+
 .PHONY: lock
 lock: .venv/.dev ## Resolve the requirements files anew (UPGRADE=1 takes newer releases)
-	$(COMPILE) --output-file requirements.txt
-	$(COMPILE) --group dev --constraint requirements.txt --output-file requirements-dev.txt
+	$(COMPILE) $(OURS) --output-file requirements.txt
+	$(COMPILE) $(OURS) --group dev --constraint requirements.txt --output-file requirements-dev.txt
+	$(COMPILE) bench/peers/requirements.in --output-file bench/peers/requirements.txt
 
-COMPILE = $(RUN)uv pip compile pyproject.toml --quiet --group build --universal \
-	--python-version 3.13 --generate-hashes --no-emit-index-url \
-	--custom-compile-command "make lock" $(if $(UPGRADE),--upgrade)
+COMPILE = $(RUN)uv pip compile --quiet --universal --python-version 3.13 \
+	--generate-hashes --no-emit-index-url --custom-compile-command "make lock" \
+	$(if $(UPGRADE),--upgrade)
+OURS = pyproject.toml --group build
 
 .PHONY: clean
 clean: ## Remove the virtual environment, caches and build results; data under var/ stay
-	rm -rf .venv .python build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .venv-bench bench/peers/node/node_modules .python build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -not -path './.git/*' -prune -exec rm -rf {} +
 
 # A checkout that was moved or copied has a .venv of the old place: make it anew.
 ifneq "$(shell cat .venv/.here 2>/dev/null)" "$(CURDIR)"
-.PHONY: .venv/.runtime .venv/.dev
+.PHONY: .venv/.runtime .venv/.dev .venv-bench/.peers
 endif
 
 .venv/.runtime: requirements.txt pyproject.toml
@@ -86,3 +92,17 @@ endif
 .venv/.dev: requirements-dev.txt requirements.txt pyproject.toml
 	@scripts/venv.sh requirements-dev.txt
 	@touch $@ .venv/.runtime
+
+# The queues that the bench compares with ours: none of them is our dependency.
+.venv-bench/.peers: bench/peers/requirements.txt .venv/.dev
+	$(RUN)python -m venv --clear .venv-bench
+	.venv-bench/bin/python -m pip install --quiet --disable-pip-version-check \
+		--require-hashes --requirement bench/peers/requirements.txt
+	@touch $@
+
+bench/peers/node/node_modules/.peers: bench/peers/node/package-lock.json
+	@if command -v node >/dev/null && command -v npm >/dev/null; then \
+		cd bench/peers/node && npm ci --silent && touch node_modules/.peers; \
+	else \
+		echo "No node and npm here: graphile-worker and pg-boss are left out."; \
+	fi
