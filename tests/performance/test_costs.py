@@ -10,23 +10,14 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from domain.event import Actor
 from domain.jobs.outcome import Completed
 from infrastructure.client import Client
-from infrastructure.ids import new_id
-from infrastructure.kinds import Parts, product_kinds
-from infrastructure.postgres.batch_store import BatchStore
-from infrastructure.postgres.database import Database
-from infrastructure.postgres.streams import PostgresStreams
 from infrastructure.processor.leases import Held
-from infrastructure.processor.running import run
 from infrastructure.processor.settler import Ended
-from infrastructure.providers.panel.http_panel import HttpPanel
-from infrastructure.providers.panel.wire import PanelWire
-from infrastructure.simulators.panel.simulator import PanelSimulator
 from tests.fixtures.database import TestDatabase
-from tests.fixtures.workers import worker_here
+from tests.fixtures.workers import is_over, until, worker_here
 from tests.performance.meter import Cost, Meter
+from tests.performance.shop import fulfil, order, processor
 from tests.processor.rig import NOOP, Rig, rig
 
 pytestmark = pytest.mark.database
@@ -46,15 +37,7 @@ MOST = {
     "success of 100": Cost(0.06, 0.03, 0.01, 3, 4, 1_350),
     # How much a batch holds depends on the machine, but never is it one job.
     "drain": Cost(0.2, 0.15, 0.03, 5.05, 9.1, 2_850),
-    "fulfilment": Cost(71, 53, 6, 29, 46, 17_500),
-}
-
-ORDER = {
-    "customerId": "c",
-    "kind": "renewal",
-    "currency": "USD",
-    "amountMinor": 100,
-    "lines": [{"line": 1, "type": "access", "days": 30}],
+    "fulfilment": Cost(70, 52, 6, 30, 50, 18_500),
 }
 
 
@@ -69,7 +52,7 @@ def client(counted: TestDatabase) -> Client:
     warm = Client(counted.connect())
     for n in range(WARM):
         warm.enqueue("noop", {"n": n})
-        warm.settle_order(ORDER | {"orderId": f"warm-{n}"})
+        warm.settle_order(order(n))
     return warm
 
 
@@ -129,7 +112,7 @@ def test_a_settlement_is_one_statement_and_six_rows(
 ) -> None:
     with meter.measuring():
         for n in range(N):
-            client.settle_order(ORDER | {"orderId": f"o{n}", "customerId": f"c{n}"})
+            client.settle_order(order(WARM + n))
 
     assert_within(meter, "settle_order", N)
 
@@ -168,46 +151,23 @@ def test_a_worker_drains_in_batches(counted: TestDatabase, meter: Meter) -> None
     """From its first connection to its last word."""
     enqueue_many(meter.connection, DRAINED)
 
-    with meter.measuring(), worker_here(counted, NOOP) as (_, events):
-        events.wait_for("job settled", DRAINED)
+    with meter.measuring(), worker_here(counted, NOOP):
+        until(lambda: is_over(meter.connection))
 
     assert_within(meter, "drain", DRAINED)
 
 
 @pytest.fixture
 def shop(counted: TestDatabase, tmp_path: Path) -> Iterator[Rig]:
-    """The parts of a worker of the product, before a panel without faults."""
-    with (
-        PanelSimulator(book=tmp_path / "panel.db", token="t") as panel,  # noqa: S106 - of the simulator
-        Database(counted.conninfo, pool_size=1) as pool,
-    ):
-        adapter = HttpPanel(PanelWire(panel.url, "t"))
-        parts = Parts(
-            streams=PostgresStreams(pool),
-            units=BatchStore(pool),
-            ids=new_id,
-            panel=adapter,
-            username_prefix="counterfoil_",
-            actor=Actor("worker", "test"),
-        )
-        yield Rig(counted, pool, *product_kinds(parts).values())
-        adapter.close()
-
-
-def fulfil(shop: Rig) -> int:
-    """Run what is due, one job at a time, until nothing is; return how many ran."""
-    ran = 0
-    while held := shop.claim(1, queue="critical"):
-        shop.settle(held[0], run(held[0], shop.leases))
-        ran += 1
-    return ran
+    with processor(counted, tmp_path) as parts:
+        yield parts
 
 
 def test_an_order_is_fulfilled_by_two_jobs_and_few_transactions(
     shop: Rig, client: Client, meter: Meter
 ) -> None:
     fulfil(shop)
-    client.settle_order(ORDER | {"orderId": "o"})
+    client.settle_order(order(WARM))
 
     with meter.measuring():
         ran = fulfil(shop)
