@@ -34,10 +34,10 @@ WITH ended AS (
            FOR UPDATE) h
 ), gone AS (
     DELETE FROM counterfoil.jobs j
-     USING ended
-     WHERE j.stream_id = ended.stream_id
+     -- An array, not a join: a join may be planned as a scan of the whole table.
+     WHERE j.stream_id = ANY (ARRAY(SELECT stream_id FROM ended))
     RETURNING j.stream_id, j.tenant_id, j.kind, j.version, j.attempt, j.token,
-              j.correlation_id, ended.result, ended.message_id, ended.n
+              j.correlation_id
 ), freed AS (
     DELETE FROM counterfoil.running_keys r
      USING gone
@@ -53,19 +53,21 @@ WITH ended AS (
                'causation', jsonb_build_object('job', stream_id, 'token', token),
                'commit_id', %(commit_id)s::text)
       FROM gone
+      JOIN ended USING (stream_id)
      ORDER BY n
     RETURNING position, stream_id
 ), told AS (
     INSERT INTO counterfoil.outbox
            (id, position, tenant_id, topic, stream_id, version, data)
-    SELECT g.message_id, l.position, g.tenant_id, 'job.succeeded', g.stream_id,
+    SELECT e.message_id, l.position, g.tenant_id, 'job.succeeded', g.stream_id,
            g.version + 1,
            jsonb_build_object('job_id', g.stream_id, 'kind', g.kind,
                'attempt', g.attempt, 'code', NULL)
       FROM gone g
+      JOIN ended e ON e.stream_id = g.stream_id
       JOIN logged l ON l.stream_id = g.stream_id
 )
-SELECT n FROM gone
+SELECT n FROM ended
 """
 
 
