@@ -15,6 +15,8 @@ from infrastructure.postgres.database import Connection, Database
 from infrastructure.processor.claim import Claimer, Lane
 from infrastructure.processor.claimed import ClaimedJob, ClaimInDoubtError, adopt
 from infrastructure.processor.leases import Leases
+from infrastructure.processor.notices.heard import Notices
+from infrastructure.processor.notices.sign import IdleSign
 from infrastructure.processor.slots import PREFETCH, Slots
 from infrastructure.telemetry import emit
 
@@ -60,6 +62,10 @@ class ClaimLoop:
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._loop, name="claim", daemon=True)
         self._worked_at = time.monotonic()
+        self.poll_seconds: tuple[float, float, float] = POLL_SECONDS
+        self.notices = Notices(slots.poke)
+        """Filled by whoever listens; without, the loop polls."""
+        self.sign = IdleSign(owner.boot, self.notices)
         self.is_connected = False
         """Whether the database answered last; for readiness."""
 
@@ -70,6 +76,7 @@ class ClaimLoop:
     def stop(self) -> None:
         """Return when no claim is being made and none will be."""
         self._stop.set()
+        self._slots.poke()
         self._thread.join()
 
     def _loop(self) -> None:
@@ -92,14 +99,22 @@ class ClaimLoop:
                 self._stop.wait(_PAUSE_SECONDS)
 
     def _claim_until_stopped(self, connection: Connection) -> None:
+        self.sign.begin()
         while not self._stop.is_set():
             if not self._leases.are_kept.wait(_PAUSE_SECONDS):
                 # Nobody confirms leases now, so none is taken.
                 continue
+            is_woken = self.notices.take()
             if self._round(connection):
                 self._worked_at = time.monotonic()
-            else:
-                self._slots.wait_free(self._pause())
+                self.sign.end(connection)
+                continue
+            if is_woken:
+                # Another process was faster: still, these are no idle times.
+                self.sign.end(connection)
+            if not self.sign.keep(connection, self._slots.free()):
+                self._slots.wait_free(min(self._pause(), self.sign.due_in()))
+        self.sign.end(connection)
 
     def _round(self, connection: Connection) -> int:
         """Return how many jobs were claimed for the queues that have any due.
@@ -180,7 +195,7 @@ class ClaimLoop:
 
     def _pause(self) -> float:
         idle = time.monotonic() - self._worked_at
-        first, second, later = POLL_SECONDS
+        first, second, later = self.poll_seconds
         return first if idle < 1 else second if idle < 2 else later  # noqa: PLR2004 - seconds, see POLL_SECONDS
 
 

@@ -60,6 +60,8 @@ class Slots:
         self._wanted = 0
         """Queues that wait for a slot to be kept."""
         self._claimer = threading.Condition(self._lock)
+        self._is_poked = False
+        """Whether the claimer was poked since it last waited."""
         self._is_open = True
 
     @property
@@ -176,12 +178,30 @@ class Slots:
     def poke(self) -> None:
         """Let the claimer look again: there may be room, or something new is due."""
         with self._lock:
+            self._is_poked = True
             self._claimer.notify()
 
-    def wait_free(self, timeout: float) -> None:
-        """Return when a claim may do more than the last, or after `timeout` seconds."""
+    def free(self) -> list[str]:
+        """Return the queues of which a job that came now would be run at once."""
         with self._lock:
-            self._claimer.wait(timeout)
+            if self._running + self._spoken_for >= self._most:
+                return []
+            return [
+                name
+                for name, mine in self._queues.items()
+                if mine.taken < mine.limit and not mine.buffered
+            ]
+
+    def wait_free(self, timeout: float) -> None:
+        """Return when a claim may do more than the last, or after `timeout` seconds.
+
+        At once if the claimer was poked while he looked: what is due now may have
+        been born behind him.
+        """
+        with self._lock:
+            if not self._is_poked:
+                self._claimer.wait(timeout)
+            self._is_poked = False
 
     def close(self) -> list[Held]:
         """Return what no thread has taken; threads end when they next ask."""

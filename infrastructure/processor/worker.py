@@ -14,9 +14,11 @@ from infrastructure.errors import DatabaseUnavailableError
 from infrastructure.postgres.batch_store import BatchStore
 from infrastructure.postgres.database import Database
 from infrastructure.processor.beating import Heartbeat
-from infrastructure.processor.claiming import ClaimLoop
+from infrastructure.processor.claiming import POLL_SECONDS, ClaimLoop
 from infrastructure.processor.identity import actor_of, this_process
 from infrastructure.processor.leases import Leases
+from infrastructure.processor.notices.listener import Listener
+from infrastructure.processor.notices.sign import LASTS_SECONDS
 from infrastructure.processor.rescue import Rescuer
 from infrastructure.processor.running import run
 from infrastructure.processor.settler import Settler
@@ -39,6 +41,11 @@ class WorkerOptions:
     rescue_seconds: float = RESCUE_SECONDS
     heartbeat_seconds: float = HEARTBEAT_SECONDS
     """At most what leases were checked against when kinds were registered."""
+    listen_url: str | None = None
+    """Where notices are listened to, past any pooler; None: the worker only polls."""
+    poll_seconds: tuple[float, float, float] = POLL_SECONDS
+    idle_sign_seconds: float = LASTS_SECONDS
+    """How long a process that is not heard of any more counts as idle."""
 
 
 class Worker:
@@ -62,6 +69,9 @@ class Worker:
         )
         self._heartbeat.every_seconds = options.heartbeat_seconds
         self._claims = ClaimLoop(database, self.owner, kinds, self._leases, self._slots)
+        self._claims.poll_seconds = options.poll_seconds
+        self._claims.sign.lasts_seconds = options.idle_sign_seconds
+        self._listener = self._listener_of(database)
         self._rescuer = Rescuer(database, self._units, kinds, actor)
         self._stopping = threading.Event()
         self._threads = [
@@ -75,6 +85,12 @@ class Worker:
             target=self._rescuing, name="rescue", daemon=True
         )
 
+    def _listener_of(self, database: Database) -> Listener | None:
+        url = self._options.listen_url
+        if url is None:
+            return None
+        return Listener(database, url, self._options.queues, self._claims.notices)
+
     def start(self) -> None:
         """Begin; claims start once the first heartbeat is answered."""
         self._settler.start()
@@ -83,6 +99,8 @@ class Worker:
             thread.start()
         self._rescue.start()
         self._claims.start()
+        if self._listener is not None:
+            self._listener.start()
         emit("worker started", boot=str(self.owner.boot))
 
     def is_ready(self) -> bool:
@@ -95,6 +113,8 @@ class Worker:
         self._stopping.set()
         emit("worker stopping")
         self._claims.stop()
+        if self._listener is not None:
+            self._listener.stop()
         for held in self._slots.close():
             self._settler.give_back(held, "shutdown")
         if not self._leases.wait_empty(self._options.grace_seconds):

@@ -127,6 +127,7 @@ def main() -> None:
         grace_seconds=options.get("grace_seconds", 3.0),
         rescue_seconds=options.get("rescue_seconds", 0.1),
         heartbeat_seconds=options.get("heartbeat_seconds", 15.0),
+        listen_url=conninfo if options.get("listens") else None,
     )
     kinds = by_name(*Handlers(options).kinds())
     with listen(tell), Database(conninfo, pool_size=8) as database:

@@ -8,6 +8,7 @@ from psycopg import sql
 
 from infrastructure.ids import new_id
 from tests.fixtures.database import ON_BOTH_SERVERS, TestDatabase
+from tests.fixtures.notices import heard, listening
 
 pytestmark = [pytest.mark.database, ON_BOTH_SERVERS]
 
@@ -45,24 +46,6 @@ SELECT counterfoil.settle_order('{
 
 def say_idle(connection: Connection, *queues: str, lasts: str = "1 hour") -> None:
     connection.execute(SAY_IDLE, [lasts, list(queues)])
-
-
-def listening(database: TestDatabase) -> Connection:
-    connection = database.connect()
-    connection.execute("LISTEN counterfoil_due")
-    return connection
-
-
-def heard(listener: Connection, last_word: Connection) -> list[str]:
-    """Return what was notified before now; a notice of our own is the last."""
-    last_word.execute("NOTIFY counterfoil_due, 'the end'")
-    payloads: list[str] = []
-    for notice in listener.notifies(timeout=20):
-        if notice.payload == "the end":
-            return payloads
-        payloads.append(notice.payload)
-    msg = "a notice that was sent never came"
-    raise TimeoutError(msg)
 
 
 @pytest.mark.parametrize(
