@@ -11,8 +11,11 @@ from projections.connections import Lend, one_snapshot
 from projections.job_line import DEAD, LIVE, JobLine, read_lines
 from projections.moment import read_moment
 
+# `is_live` and `is_dead` say where to look at all: a state that a table never holds
+# would be looked for in every row of it.
 _LIVE_WHERE: Final = """
- WHERE (%(states)s::text[] IS NULL OR j.state = ANY(%(states)s))
+ WHERE %(is_live)s
+   AND (%(states)s::text[] IS NULL OR j.state = ANY(%(states)s))
    AND (%(cause)s::text IS NULL OR (j.state = 'waiting' AND
         coalesce(j.cause, CASE WHEN j.run_at <= counterfoil.now() THEN 'due'
                                ELSE 'not_due' END) = %(cause)s))
@@ -26,13 +29,12 @@ _LIVE_WHERE: Final = """
 
 # A dead job whose operation an operator has cancelled waits for nobody any more.
 _DEAD_WHERE: Final = """
- WHERE (%(states)s::text[] IS NULL OR d.state = ANY(%(states)s))
-   AND %(cause)s::text IS NULL
-   AND NOT (%(only_letters)s AND EXISTS (
-       SELECT
+ WHERE %(is_dead)s
+   AND (%(states)s::text[] IS NULL OR d.state = ANY(%(states)s))
+   AND NOT (%(only_letters)s AND 'cancelled' IS NOT DISTINCT FROM (
+       SELECT o.state
          FROM counterfoil.operations o
-        WHERE o.state = 'cancelled'
-          AND o.stream_id = CASE
+        WHERE o.stream_id = CASE
               WHEN d.unique_key ~
                    '^fulfillment:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
               THEN substring(d.unique_key FROM 13)::uuid END))
@@ -50,6 +52,7 @@ _PAGE: Final = (
 )
 
 LETTERS: Final = "dead"
+LIVE_STATES: Final = ("waiting", "running")
 
 STATES: Final = {
     "waiting": ("waiting", None),
@@ -100,6 +103,8 @@ class JobList:
         parameters: dict[str, object] = msgspec.structs.asdict(wanted)
         parameters |= {
             "states": None if state is None else [state],
+            "is_live": state is None or state in LIVE_STATES,
+            "is_dead": cause is None and state not in LIVE_STATES,
             "cause": cause,
             "only_letters": wanted.state == LETTERS,
             "limit": wanted.limit + 1,

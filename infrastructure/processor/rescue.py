@@ -41,13 +41,13 @@ SELECT j.stream_id, j.token, j.kind, j.args::text, j.correlation_id, j.unique_ke
    FOR UPDATE OF j SKIP LOCKED
 """
 
-# A key whose job is not running under its token holds others back for nothing.
+# A key whose job is not running under its token holds others back for nothing.  One
+# look by key for each: a join may be planned as a scan of all jobs.
 _FREE_ORPHANS: Final = """
 DELETE FROM counterfoil.running_keys r
- WHERE NOT EXISTS (SELECT
-                     FROM counterfoil.jobs j
-                    WHERE j.stream_id = r.job_id
-                      AND j.token = r.token)
+ WHERE r.token IS DISTINCT FROM (SELECT j.token
+                                   FROM counterfoil.jobs j
+                                  WHERE j.stream_id = r.job_id)
 """
 
 

@@ -34,10 +34,10 @@ SELECT t.stream_id, t.customer_id, t.slot, t.username, t.desired_version,
        (t.observed->>'expire_at')::timestamptz AS observed_expire_at,
        (t.observed->>'panel_user_id')::bigint AS panel_user_id
   FROM counterfoil.entitlements t
- WHERE t.stream_id = ANY(%(ids)s)
-    OR t.stream_id IN (SELECT entitlement_id
-                         FROM counterfoil.operations
-                        WHERE stream_id = ANY(%(operations)s))
+ WHERE t.stream_id = ANY(%(ids)s::uuid[] || ARRAY(
+           SELECT entitlement_id
+             FROM counterfoil.operations
+            WHERE stream_id = ANY(%(operations)s)))
  ORDER BY t.stream_id
 """
 

@@ -31,9 +31,14 @@ WITH RECURSIVE involved AS (
         OR stream_id = ANY(%(operations)s)
         OR entitlement_id = ANY(%(entitlements)s)
      UNION
+    -- OFFSET keeps it a look by key: a join may be planned as a scan of the table.
     SELECT o.stream_id, o.covered_by
-      FROM counterfoil.operations o
-      JOIN involved i ON i.covered_by = o.stream_id
+      FROM involved i
+     CROSS JOIN LATERAL (
+        SELECT stream_id, covered_by
+          FROM counterfoil.operations
+         WHERE stream_id = i.covered_by
+        OFFSET 0) o
 )
 SELECT stream_id FROM involved
 """

@@ -59,7 +59,7 @@ _BY_USERNAME: Final = """
 SELECT 'entitlement' AS kind, stream_id
   FROM counterfoil.entitlements
  WHERE tenant_id = %(tenant_id)s
-   AND %(key)s IN (username, legacy_username)
+   AND (username = %(key)s OR legacy_username = %(key)s)
 """
 
 
