@@ -87,7 +87,10 @@ class _Counterfoil:
         with ExitStack() as stack:
             stack.enter_context(listen(show))
             pool = stack.enter_context(Database(self._conninfo, pool_size=WORKER_POOL))
-            worker = Worker(pool, kinds, WorkerOptions(queues={"default": limit}))
+            options = WorkerOptions(
+                queues={"default": limit}, listen_url=self._conninfo
+            )
+            worker = Worker(pool, kinds, options)
             await ready()
             worker.start()
             await Stop().wait()
