@@ -279,6 +279,20 @@ def test_a_sign_said_over_a_lost_connection_is_said_again(
     assert signs(connection) == [["default"]]
 
 
+def test_who_has_no_free_slot_is_not_idle(database: TestDatabase) -> None:
+    """And does not come back for it at once, again and again."""
+    connection = database.connect()
+    notices = Notices(lambda: None)
+    notices.set_heard(are_heard=True)
+    sign = IdleSign(new_id(), notices)
+    until(lambda: sign.keep(connection, ["default"]))
+
+    assert not sign.keep(connection, [])
+
+    assert signs(connection) == []
+    assert sign.due_in() == float("inf")
+
+
 def test_what_our_own_settling_made_due_needs_neither_notice_nor_poll(
     database: TestDatabase,
 ) -> None:
