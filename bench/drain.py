@@ -1,7 +1,7 @@
 """Drain no-op jobs: a worker process, and the floor on one and on two connections."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from threading import Thread
 from typing import Final
@@ -28,13 +28,26 @@ SELECT 'outbox', count(*) FROM counterfoil.outbox
 SELECT type, count(*) FROM counterfoil.events GROUP BY type
 """
 
+type Way = Callable[[Ground, str, int], float]
+
 
 def drain(place: Ground, jobs: int, turn: int) -> dict[str, float]:
     """Return jobs per second: by a worker, by the floor's one and two connections.
 
     Whoever begins changes with `turn`, so that nobody always follows the same one.
     """
-    ways = list(_WAYS.items())
+    return _rates(place, jobs, turn, {"worker": _by_worker, **_FLOORS})
+
+
+def floors(place: Ground, jobs: int, turn: int) -> dict[str, float]:
+    """Return jobs per second by the floor alone."""
+    return _rates(place, jobs, turn, _FLOORS)
+
+
+def _rates(
+    place: Ground, jobs: int, turn: int, by_name: Mapping[str, Way]
+) -> dict[str, float]:
+    ways = list(by_name.items())
     begin = turn % len(ways)
     return {
         name: jobs / _timed(place, jobs, way)
@@ -42,7 +55,7 @@ def drain(place: Ground, jobs: int, turn: int) -> dict[str, float]:
     }
 
 
-def _timed(place: Ground, jobs: int, way: Callable[[Ground, str, int], float]) -> float:
+def _timed(place: Ground, jobs: int, way: Way) -> float:
     with place.database(WAITING) as conninfo:
         seconds = way(place, conninfo, jobs)
         with closing(connect(conninfo)) as connection:
@@ -98,11 +111,7 @@ def _by_floor(conninfo: str, connections: int) -> float:
     return seconds
 
 
-_WAYS: Final = {
-    "worker": _by_worker,
-    "floor_1": _by_floor_1,
-    "floor_2": _by_floor_2,
-}
+_FLOORS: Final[dict[str, Way]] = {"floor_1": _by_floor_1, "floor_2": _by_floor_2}
 
 
 def _call(connection: Connection) -> None:

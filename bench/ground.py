@@ -68,6 +68,11 @@ class Ground:
                 sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name))
             )
 
+    def template(self, name: str, of: str = "template0") -> str:
+        """Make a database to clone; return its address."""
+        self._create(name, of)
+        return self._address(name)
+
     def checkpoint(self) -> None:
         """Write out what earlier measures left dirty."""
         self._command(sql.SQL("CHECKPOINT"))

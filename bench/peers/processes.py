@@ -4,6 +4,8 @@ import json
 import subprocess
 import threading
 import time
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -12,6 +14,7 @@ from bench.peers.system import ROOT, System
 
 _READY_SECONDS: Final = 30.0
 _STOP_SECONDS: Final = 30.0
+_LOOK_SECONDS: Final = 0.005
 _PATIENCE_SECONDS: Final = 180.0
 _TOLD_BYTES: Final = 600
 
@@ -103,7 +106,8 @@ class WorkerProcess:
         self._reader.join()
         for stream in (self._process.stdin, self._process.stdout):
             if stream is not None:
-                stream.close()
+                with suppress(BrokenPipeError):
+                    stream.close()
 
     @property
     def last_words(self) -> str:
@@ -113,8 +117,9 @@ class WorkerProcess:
     def go(self) -> None:
         """Let it work from now on."""
         if self._process.stdin is not None:
-            self._process.stdin.write("go\n")
-            self._process.stdin.flush()
+            with suppress(BrokenPipeError):  # it has ended: `require_alive` tells why
+                self._process.stdin.write("go\n")
+                self._process.stdin.flush()
 
     def require_alive(self) -> None:
         """Refuse to go on without it.
@@ -160,6 +165,25 @@ class WorkerProcess:
                     self.began[int(n)] = int(at)
                 case _:
                     pass  # a library's own words
+
+
+def wait_until_handled(
+    workers: Sequence[WorkerProcess], jobs: int, patience_seconds: float
+) -> None:
+    """Return when `workers` have told of `jobs` handlers between them.
+
+    Raises:
+        BenchError: one has ended, or they are not in time.
+    """
+    give_up_at = time.monotonic() + patience_seconds
+    while (handled := sum(each.count for each in workers)) < jobs:
+        for each in workers:
+            each.require_alive()
+        if time.monotonic() >= give_up_at:
+            name = workers[0].system.name
+            msg = f"{name} handled {handled} of {jobs} jobs in {patience_seconds:.0f} s"
+            raise BenchError(msg)
+        time.sleep(_LOOK_SECONDS)
 
 
 def _tail(log: Path) -> str:

@@ -28,10 +28,14 @@ class System:
 
     May be slow: look when its workers have said that they handled everything.
     """
+    made: LiteralString
+    """Counts the jobs in its own tables, ended or not, before any worker came."""
     version_told_by: tuple[str, ...]
     """A command that prints the version of what is measured."""
     settings: str
     """The settings that were found to be its best, in words."""
+    share: float = 1.0
+    """How many jobs it drains, for each of the run's: as many as last some seconds."""
     tuned: Mapping[str, str] = field(default_factory=dict[str, str])
     """Settings that its driver reads from the environment."""
     without_transaction: str = ""

@@ -14,6 +14,7 @@ import msgspec
 from application.context import Context
 from application.job_kinds import JobKind, by_name
 from bench.peers.contract import CALL_SECONDS, PAY, Stop, Tally, drive
+from bench.peers.systems import POLLS
 from domain.jobs.outcome import Completed, Outcome
 from infrastructure.bootstrap import WORKER_POOL
 from infrastructure.postgres.database import Connection, Database, connect
@@ -23,7 +24,7 @@ from infrastructure.telemetry import listen, show
 
 _LIMIT: Final = 8
 """Of the queue, as the product starts."""
-_CALLING_LIMIT: Final = 192
+_CALLING_LIMIT: Final = 256
 """Threads that wait for a provider cost next to nothing."""
 
 _ENQUEUE: Final = "SELECT counterfoil.enqueue(%(request)s::jsonb)"
@@ -88,7 +89,8 @@ class _Counterfoil:
             stack.enter_context(listen(show))
             pool = stack.enter_context(Database(self._conninfo, pool_size=WORKER_POOL))
             options = WorkerOptions(
-                queues={"default": limit}, listen_url=self._conninfo
+                queues={"default": limit},
+                listen_url=None if POLLS in os.environ else self._conninfo,
             )
             worker = Worker(pool, kinds, options)
             await ready()

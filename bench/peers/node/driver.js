@@ -148,6 +148,7 @@ class GraphileWorker {
     this.library = require("graphile-worker");
     this.logger = new this.library.Logger(() => () => {});
     this.pool = new Pool({ max: GraphileWorker.CONNECTIONS });
+    this.pool.on("error", console.error);
   }
 
   async setup() {
