@@ -7,7 +7,7 @@ ROUND = {
     "single": dict.fromkeys(
         ("own", "rows", "enqueue", "client", "settle", "rows_step", "enqueue_step",
          "client_step", "settle_step"), 2.0),
-    "bulk": {"enqueue": 3.0, "rows": 6.0},
+    "bulk": {"enqueue": 3.0, "client": 2.0, "rows": 6.0},
     "fulfillment": {"orders": 50.0},
 }  # fmt: skip
 SAMPLES = {"busy": [1.0, 2.0, 3.0], "idle": [30.0]}
