@@ -110,13 +110,11 @@ class Composition:
         ):
             announce(services)
             kinds = runnable_kinds(services.parts)
-            options = self._worker_options(services.place)
-            work_until_stopped(Worker(services.database, kinds, options))
+            work_until_stopped(Worker(services.database, kinds, self._worker_options()))
         leave(os.EX_OK)
 
-    def _worker_options(self, place: Place) -> WorkerOptions:
+    def _worker_options(self) -> WorkerOptions:
         settings = self.settings
-        is_embedded = place.home is not None
         return WorkerOptions(
             queues={
                 "critical": settings.queue_critical,
@@ -125,7 +123,6 @@ class Composition:
             },
             max_concurrent=settings.job_max_concurrent,
             grace_seconds=settings.shutdown_grace_seconds,
-            listen_url=place.uri if is_embedded else settings.listen_url,
         )
 
     def migrate(self, *, only_check: bool) -> SchemaState:

@@ -248,7 +248,7 @@ BEGIN
           FROM counterfoil.jobs_asked(requests, open_ids, at) a
          WHERE a.unique_key IS NOT NULL AND a.id IS NOT NULL
          ORDER BY a.tenant COLLATE "C", a.unique_key COLLATE "C", a.n
-        ON CONFLICT (tenant_id, unique_key) DO NOTHING;
+        ON CONFLICT (tenant_id, unique_key) WHERE unique_key IS NOT NULL DO NOTHING;
         GET DIAGNOSTICS n_made = ROW_COUNT;
         EXIT WHEN n_made = n_open;
         -- Whose is the key now: its own, an earlier job's, nobody's any more? Planned
@@ -363,7 +363,7 @@ BEGIN
                     unique_key, serial_key, serial_order, deadline, cancel_requested, correlation_id, args)
             VALUES (job_uuid, tenant, 1, 'waiting', job_kind, queue_name, urgency, due, 0, 0, attempts,
                     one_key, turn_key, 0, last_due, false, correlation, args)
-            ON CONFLICT (tenant_id, unique_key) DO NOTHING;
+            ON CONFLICT (tenant_id, unique_key) WHERE unique_key IS NOT NULL DO NOTHING;
         END IF;
         EXIT WHEN FOUND;
         -- Planned anew, as above. The position only says how far a reader has to be:

@@ -46,8 +46,8 @@ class Drain:
     """Whether the costs of a job are told as well."""
     targets: Mapping[str, str] | None = None
     """Of ours against another variant."""
-    floor: tuple[Ground, str, int] | None = None
-    """Where the floor is measured beside it: the template, and its jobs."""
+    floor: tuple[Ground, int] | None = None
+    """Where the floor is measured beside it, and how many jobs it drains."""
 
     @property
     def lines(self) -> Sequence[Line]:
@@ -88,7 +88,8 @@ class Drain:
     def _floor(self, turn: int) -> dict[str, float]:
         if self.floor is None:
             return {}
-        rates = floor.floors(*self.floor, turn)
+        place, jobs = self.floor
+        rates = floor.floors(place, jobs, turn)
         return {FLOOR_1: rates["floor_1"], FLOOR_2: rates["floor_2"]}
 
     def _drained(self, it: Field) -> dict[str, float]:

@@ -7,6 +7,9 @@ import pytest
 from tests.fixtures.database import TestDatabase
 from tests.fixtures.proxy import Proxy
 from tests.performance.meter import Meter
+from tests.performance.stage import full, stage
+
+__all__ = ["full", "stage"]
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Which indexes work has used, and how many rows it walked over without one.
+"""Which indexes work has used, and which tables it read whole without one.
 
 The server's own statistics tell, so it does not matter where a statement stands: in
 Python, in a function, prepared or not.
@@ -15,12 +15,12 @@ SELECT indexrelname, idx_scan
  WHERE schemaname = 'counterfoil'
 """
 _WALKS = """
-SELECT relname, seq_tup_read
+SELECT relname, seq_scan
   FROM pg_stat_user_tables
  WHERE schemaname = 'counterfoil'
+   AND pg_relation_size(relid) > 16 * 8192
 """
-FEW = 500
-"""Rows of a table that may as well be read whole."""
+"""A table of a few pages may as well be read whole."""
 
 
 class Watch:
@@ -31,7 +31,7 @@ class Watch:
         self.used: set[str] = set()
         """Indexes that were looked into."""
         self.walked: dict[str, int] = {}
-        """Rows that were read by walking over a whole table of more than a few."""
+        """How often a whole table of more than a few pages was read."""
 
     @contextmanager
     def watching(self) -> Generator[None]:
@@ -39,8 +39,7 @@ class Watch:
         used, walked = self._counts(_INDEXES), self._counts(_WALKS)
         yield
         self.used = set(_risen(used, self._counts(_INDEXES)))
-        rows = _risen(walked, self._counts(_WALKS))
-        self.walked = {table: n for table, n in rows.items() if n > FEW}
+        self.walked = _risen(walked, self._counts(_WALKS))
 
     def _counts(self, statement: str) -> dict[str, int]:
         flush = "SELECT pg_stat_force_next_flush()"
@@ -49,7 +48,7 @@ class Watch:
         connection = self._rig.connection
         connection.execute(flush)
         connection.execute("SELECT pg_stat_clear_snapshot()")
-        return dict(connection.execute(statement).fetchall())  # type: ignore[arg-type]
+        return dict(connection.execute(statement).fetchall())
 
 
 def _risen(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int]:

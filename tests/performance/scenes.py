@@ -1,0 +1,136 @@
+"""What the product does with its tables, scene by scene, and the indexes it needs."""
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+
+from application.errors import StateConflictError
+from domain.jobs.outcome import Retry
+from infrastructure.log.follower import Follower
+from infrastructure.log.horizon import Horizon, require_positions_ahead
+from infrastructure.processor.claim import Lane
+from infrastructure.processor.heartbeat import deregister, register
+from projections.event_log import EventFilter, EventLog
+from projections.job_history import JobHistory
+from projections.job_list import JobFilter, JobList
+from tests.performance.filling import finish
+from tests.performance.shop import fulfil, order
+from tests.performance.stage import Stage
+
+
+def claim_and_succeed(stage: Stage) -> None:
+    finish(stage.parts, 40)
+
+
+def look(stage: Stage) -> None:
+    lanes = [Lane(queue, ("noop",)) for queue in ("default", "critical", "bulk")]
+    assert stage.parts.claimer.look(stage.connection, lanes, 0.0) == {"default"}
+
+
+def beat_and_retry(stage: Stage) -> None:
+    held = stage.parts.claim(40)
+    assert not stage.parts.beat(held)
+    for each in held:
+        stage.parts.settle(each, Retry(code="later"))
+
+
+def rescue(stage: Stage) -> None:
+    assert len(stage.parts.claim(3)) == 3
+    stage.database.advance(timedelta(minutes=5))
+    assert stage.parts.rescuer.round() == 3
+
+
+def register_worker(stage: Stage) -> None:
+    register(stage.connection, stage.parts.owner, ["noop"])
+    register(stage.connection, stage.parts.owner, ["noop"])
+    deregister(stage.connection, stage.parts.owner)
+
+
+def enqueue_twice(stage: Stage) -> None:
+    first = stage.client.enqueue("noop", unique_key="one-and-only")
+    assert (
+        stage.client.enqueue("noop", unique_key="one-and-only").job_id == first.job_id
+    )
+
+
+def settle_twice(stage: Stage) -> None:
+    assert stage.client.settle_order(order(0)).replayed
+
+
+def fulfil_order(stage: Stage) -> None:
+    stage.client.settle_order(order(1))
+    assert fulfil(stage.parts) == 2
+    stage.client.settle_order(order(0) | {"orderId": "a-second-one"})
+    assert fulfil(stage.parts) == 2
+
+
+def follow(stage: Stage) -> None:
+    lend = stage.parts.pool.connection
+    follower = Follower(lend, Horizon(lend))
+    assert len(follower.read(40_000, 100)) == 100
+    assert EventLog(lend)(EventFilter(limit=10))
+    with lend() as connection:
+        require_positions_ahead(connection)
+
+
+def list_jobs(stage: Stage) -> None:
+    list_ = JobList(stage.parts.pool.connection)
+    assert len(list_(JobFilter(limit=50)).jobs) == 50
+    assert len(list_(JobFilter(state="dead", limit=50)).jobs) == 50
+
+
+def tell_job(stage: Stage) -> None:
+    assert JobHistory(stage.parts.pool.connection)(stage.dead) is not None
+
+
+def why_each(stage: Stage) -> None:
+    stage.why("o0")
+    stage.why("c0")
+    stage.why(stage.operation)
+    stage.why(stage.dead)
+    stage.why(stage.username)
+
+
+def retry_dead(stage: Stage) -> None:
+    stage.retry(stage.dead)
+    with pytest.raises(StateConflictError):
+        stage.retry(stage.operation)  # it has succeeded
+
+
+type Scene = Callable[[Stage], None]
+
+SCENES: dict[Scene, set[str]] = {
+    look: {"jobs_claim"},
+    claim_and_succeed: {"jobs_claim", "jobs_serial", "jobs_pkey"},
+    beat_and_retry: {"jobs_pkey", "running_keys_job"},
+    rescue: {"jobs_running"},
+    register_worker: {"workers_pkey"},
+    enqueue_twice: {"jobs_unique_key", "events_pkey"},
+    settle_twice: {"external_keys_pkey"},
+    fulfil_order: {
+        "orders_pkey",
+        "entitlements_pkey",
+        "entitlements_customer",
+        "operations_pkey",
+        "operations_entitlement",
+        "jobs_pkey",
+        "running_keys_pkey",
+    },
+    follow: {"events_position"},
+    list_jobs: {"jobs_pkey", "jobs_dead_pkey"},
+    tell_job: {"events_pkey"},
+    why_each: {
+        "orders_order_id",
+        "entitlements_customer",
+        "operations_entitlement",
+        "events_refused_target",
+        "jobs_dead_unique_key",
+        "jobs_unique_key",
+        "orders_customer",
+        "operations_order",
+        "entitlements_username",
+        "entitlements_legacy_username",
+    },
+    retry_dead: {"jobs_dead_pkey"},
+}

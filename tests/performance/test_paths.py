@@ -1,0 +1,55 @@
+"""Plans are a promise: on 50,000 rows, work goes by the named indexes.
+
+Right after a load, when the planner knows nothing, and after ANALYZE; with plans made
+for the parameters and with generic ones, which is what a prepared statement may get.
+"""
+
+import pytest
+
+from tests.performance.scenes import SCENES, Scene
+from tests.performance.stage import Stage
+from tests.performance.watch import Watch
+
+pytestmark = pytest.mark.database
+
+
+@pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.__name__)
+def test_work_goes_by_the_index_that_is_there_for_it(
+    stage: Stage, scene: Scene
+) -> None:
+    watch = Watch(stage.parts)
+
+    with watch.watching():
+        scene(stage)
+
+    assert not watch.walked
+    assert SCENES[scene] <= watch.used
+
+
+INDEXES = """
+SELECT indexrelid::regclass::text, indisunique
+  FROM pg_index
+ WHERE indrelid::regclass::text LIKE 'counterfoil.%'
+   AND indrelid <> 'counterfoil.test_clock'::regclass
+"""
+
+# What no scene looks into, or into no more than a page: these are there to refuse.
+REFUSING = {
+    "checkpoints_pkey": "a projection has one position",
+    "idle_signs_pkey": "a sign is said once, and found by its end",
+    "installation_pkey": "one row",
+    "operations_idempotency_key": "an operation is asked for once per key (I5)",
+    "outbox_pkey": "one message per event (I8)",
+    "schema_migrations_pkey": "a migration is applied once",
+}
+
+
+def test_every_index_has_its_user(stage: Stage) -> None:
+    """Who adds one adds the scene that needs it, or what it refuses."""
+    rows = stage.connection.execute(INDEXES).fetchall()
+    there = {index.removeprefix("counterfoil."): refuses for index, refuses in rows}
+
+    looked_into = set[str]().union(*SCENES.values())
+    assert set(there) == looked_into | set(REFUSING)
+    assert all(there[index] for index in REFUSING)
+    assert not looked_into & set(REFUSING)
