@@ -93,16 +93,20 @@ endif
 	@scripts/venv.sh requirements-dev.txt
 	@touch $@ .venv/.runtime
 
-# The queues that the bench compares with ours: none of them is our dependency.
+# The queues that the bench compares with ours: none of them is our dependency. Who
+# cannot be installed is left out, and the report says so above its table.
 .venv-bench/.peers: bench/peers/requirements.txt .venv/.dev
-	$(RUN)python -m venv --clear .venv-bench
+	@echo "Installing bench/peers/requirements.txt into .venv-bench ..."
+	@$(RUN)python -m venv --clear .venv-bench && \
 	.venv-bench/bin/python -m pip install --quiet --disable-pip-version-check \
-		--require-hashes --requirement bench/peers/requirements.txt
-	@touch $@
+		--require-hashes --requirement bench/peers/requirements.txt && touch $@ || { \
+		rm -rf .venv-bench; \
+		echo "The peers in Python could not be installed: they are left out."; \
+	}
 
 bench/peers/node/node_modules/.peers: bench/peers/node/package-lock.json
-	@if command -v node >/dev/null && command -v npm >/dev/null; then \
-		cd bench/peers/node && npm ci --silent && touch node_modules/.peers; \
-	else \
-		echo "No node and npm here: graphile-worker and pg-boss are left out."; \
+	@if ! command -v node >/dev/null || ! command -v npm >/dev/null; then \
+		echo "There is no node or no npm here: graphile-worker and pg-boss are left out."; \
+	elif ! (cd bench/peers/node && npm ci --silent && touch node_modules/.peers); then \
+		echo "npm could not install graphile-worker and pg-boss: they are left out."; \
 	fi

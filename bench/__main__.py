@@ -79,7 +79,8 @@ def main() -> int:
     )
     asked = parser.parse_args()
     console = Console(file=sys.stdout, width=None if sys.stdout.isatty() else 110)
-    os.environ.pop("COUNTERFOIL_DATABASE_URL", None)
+    for name in ("COUNTERFOIL_DATABASE_URL", "COUNTERFOIL_LISTEN_URL"):
+        os.environ.pop(name, None)
     with TemporaryDirectory(prefix="counterfoil-bench-") as name:
         folder = Path(name)
         folder.chmod(_ENTERED_BY_NAME)

@@ -1,4 +1,8 @@
-"""Many jobs in one transaction: the front door called for a set, and the floor."""
+"""Many jobs in one transaction: by the door for many, by the client, and the floor.
+
+The floor gets its ids and arguments ready-made and answers nothing; the door draws the
+ids, checks every member of every request, and answers each with its job.
+"""
 
 import json
 import time
@@ -9,14 +13,12 @@ from typing import Final
 from bench import floor
 from bench.child import BenchError
 from bench.ground import Ground
+from infrastructure.client import Client
 from infrastructure.ids import new_id
 from infrastructure.postgres.database import Connection, connect, transaction
 from infrastructure.postgres.heads.table import number
 
-_ENQUEUE: Final = """
-SELECT count(counterfoil.enqueue(request))
-  FROM unnest(%(requests)s::jsonb[]) AS t(request)
-"""
+_ENQUEUE: Final = "SELECT * FROM counterfoil.enqueue_many(%(requests)s::jsonb[])"
 _MADE: Final = """
 SELECT (SELECT count(*) FROM counterfoil.jobs),
        (SELECT count(*) FROM counterfoil.events WHERE type = 'job.enqueued')
@@ -28,7 +30,13 @@ type Way = Callable[[Connection, Sequence[int]], None]
 
 def _enqueue(connection: Connection, numbers: Sequence[int]) -> None:
     requests = [json.dumps({"kind": "noop", "args": {"n": n}}) for n in numbers]
-    connection.execute(_ENQUEUE, {"requests": requests})
+    connection.execute(_ENQUEUE, {"requests": requests}).fetchall()
+
+
+def _client(connection: Connection, numbers: Sequence[int]) -> None:
+    Client(connection).enqueue_many(
+        [{"kind": "noop", "args": {"n": n}} for n in numbers]
+    )
 
 
 def _rows(connection: Connection, numbers: Sequence[int]) -> None:
@@ -42,7 +50,11 @@ def _rows(connection: Connection, numbers: Sequence[int]) -> None:
     )
 
 
-_WAYS: Final[dict[str, Way]] = {"enqueue": _enqueue, "rows": _rows}
+_WAYS: Final[dict[str, Way]] = {
+    "enqueue": _enqueue,
+    "client": _client,
+    "rows": _rows,
+}
 
 
 def bulk(place: Ground, times: int, jobs: int) -> dict[str, float]:

@@ -21,8 +21,13 @@ class BenchError(InfrastructureError):
 class WorkerProcess:
     """One `bench.worker`; it never outlives the block it is used in."""
 
-    def __init__(self, conninfo: str, folder: Path, *queues: str) -> None:
-        """Start it; it works once `go` was called."""
+    def __init__(
+        self, conninfo: str, folder: Path, *queues: str, listens: bool = True
+    ) -> None:
+        """Start it; it works once `go` was called, and listens as the product does."""
+        settings = {"COUNTERFOIL_DATABASE_URL": conninfo}
+        if listens:
+            settings["COUNTERFOIL_LISTEN_URL"] = conninfo
         self._log = folder / "worker.log"
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(  # noqa: S603 - our own interpreter
@@ -32,7 +37,7 @@ class WorkerProcess:
                 stderr=log,
                 text=True,
                 cwd=_ROOT,
-                env=os.environ | {"COUNTERFOIL_DATABASE_URL": conninfo},
+                env=os.environ | settings,
             )
 
     @property

@@ -39,24 +39,28 @@ def drain(place: Ground, jobs: int, turn: int) -> dict[str, float]:
     return _rates(place, jobs, turn, {"worker": _by_worker, **_FLOORS})
 
 
-def floors(place: Ground, jobs: int, turn: int) -> dict[str, float]:
-    """Return jobs per second by the floor alone."""
-    return _rates(place, jobs, turn, _FLOORS)
+def floors(place: Ground, template: str, jobs: int, turn: int) -> dict[str, float]:
+    """Return jobs per second by the floor alone, over clones of `template`."""
+    return _rates(place, jobs, turn, _FLOORS, template)
 
 
 def _rates(
-    place: Ground, jobs: int, turn: int, by_name: Mapping[str, Way]
+    place: Ground,
+    jobs: int,
+    turn: int,
+    by_name: Mapping[str, Way],
+    template: str = WAITING,
 ) -> dict[str, float]:
     ways = list(by_name.items())
     begin = turn % len(ways)
     return {
-        name: jobs / _timed(place, jobs, way)
+        name: jobs / _timed(place, template, jobs, way)
         for name, way in ways[begin:] + ways[:begin]
     }
 
 
-def _timed(place: Ground, jobs: int, way: Way) -> float:
-    with place.database(WAITING) as conninfo:
+def _timed(place: Ground, template: str, jobs: int, way: Way) -> float:
+    with place.database(template) as conninfo:
         seconds = way(place, conninfo, jobs)
         with closing(connect(conninfo)) as connection:
             require_drained(connection, jobs)

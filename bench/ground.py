@@ -84,8 +84,12 @@ class Ground:
         with closing(connect(self._address(EMPTY))) as connection:
             connection.execute(_CREATE_SHOP)
             connection.execute(CREATE_FLOOR)
-        self._create(WAITING, EMPTY)
-        with closing(connect(self._address(WAITING))) as connection:
+        self.fill(WAITING, jobs)
+
+    def fill(self, name: str, jobs: int) -> None:
+        """Make another template in which `jobs` no-op jobs wait."""
+        self._create(name, EMPTY)
+        with closing(connect(self._address(name))) as connection:
             for first in range(1, jobs + 1, _AT_ONCE):
                 last = min(first + _AT_ONCE - 1, jobs)
                 connection.execute(_ENQUEUE, {"first": first, "last": last})

@@ -1,8 +1,9 @@
 """Pick-up latency: from the answer of COMMIT to the first line of the handler.
 
 Two kinds of idle: a worker that did something within the last second looks every
-5 ms, one that has been idle for two seconds every 50 ms.  Both poll; nothing wakes
-them up.  Sender and worker read one clock, the machine's monotonic one.
+5 ms, one that has been idle for two seconds every 50 ms.  Each is measured while it
+only polls, and while it listens for notices too.  Sender and worker read one clock,
+the machine's monotonic one.
 """
 
 import json
@@ -20,6 +21,9 @@ _ENQUEUE: Final = "SELECT counterfoil.enqueue(%(request)s::jsonb)"
 _SHORT_SECONDS: Final = (0.02, 0.08)
 """Pause before a sample: random, so that it does not fall in step with the poller."""
 _LONG_SECONDS: Final = (2.2, 2.4)
+_APART_SECONDS: Final = (0.02, 0.04)
+"""Between samples of idle workers: they share two cores, and one must not wait for
+another's."""
 _SETTLE_DOWN_SECONDS: Final = 0.5
 _WARM_UP: Final = 10
 _PATIENCE_SECONDS: Final = 30.0
@@ -27,20 +31,29 @@ _ANY_LEFT: Final = "SELECT EXISTS (SELECT FROM counterfoil.jobs)"
 
 
 def latency(place: Ground, sizes: Sizes) -> dict[str, list[float]]:
-    """Return samples in milliseconds: `busy` within a second of work, and `idle`."""
-    return {
-        "busy": _sampled(place, [], sizes.pickups, _SHORT_SECONDS),
-        "idle": _sampled(
-            place,
-            [f"idle-{n}" for n in range(sizes.idle_workers)],
-            sizes.idle_pickups,
-            _LONG_SECONDS,
-        ),
-    }
+    """Return samples in milliseconds: `busy` within a second of work, and `idle`.
+
+    `polling` or `listening` says whether notices could be heard.
+    """
+    idle = [f"idle-{n}" for n in range(sizes.idle_workers)]
+    samples: dict[str, list[float]] = {}
+    for name, listens in (("polling", False), ("listening", True)):
+        samples[f"{name}_busy"] = _sampled(
+            place, [], sizes.pickups, _SHORT_SECONDS, listens=listens
+        )
+        samples[f"{name}_idle"] = _sampled(
+            place, idle, sizes.idle_pickups, _LONG_SECONDS, listens=listens
+        )
+    return samples
 
 
 def _sampled(
-    place: Ground, queues: list[str], times: int, pause: tuple[float, float]
+    place: Ground,
+    queues: list[str],
+    times: int,
+    pause: tuple[float, float],
+    *,
+    listens: bool,
 ) -> list[float]:
     """Return `times` samples of the default queue's worker, or of each of `queues`."""
     committed: dict[int, int] = {}
@@ -48,7 +61,7 @@ def _sampled(
     with (
         place.database() as conninfo,
         closing(connect(conninfo)) as connection,
-        WorkerProcess(conninfo, place.folder, *queues) as worker,
+        WorkerProcess(conninfo, place.folder, *queues, listens=listens) as worker,
     ):
         place.checkpoint()
         worker.go()
@@ -56,6 +69,7 @@ def _sampled(
         for _ in range(times + warm_up):
             time.sleep(random.uniform(*pause))  # noqa: S311 - out of step, no secret
             for queue in queues or ["default"]:
+                time.sleep(random.uniform(*_APART_SECONDS))  # noqa: S311 - as above
                 _send(connection, queue, committed)
         _wait_until_empty(connection)
         began = worker.stop()

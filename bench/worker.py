@@ -1,5 +1,6 @@
 """A real worker process with kinds of the bench: `python -m bench.worker QUEUES LIMIT`.
 
+It listens for notices at COUNTERFOIL_LISTEN_URL, if that is set, and else only polls.
 It says `ready`, works from the line `go` on, and stops politely when its standard
 input ends.  Then it says when each handler began: the job's number and the machine's
 monotonic clock in nanoseconds.  As in the product, heartbeats and rescue run, and
@@ -42,13 +43,15 @@ def _noop(args: NoopArgs, _ctx: Context) -> Outcome:
 def main(queues: list[str]) -> None:
     """Run one worker for the product's queues, or one for each of `queues`."""
     conninfo = os.environ["COUNTERFOIL_DATABASE_URL"]
+    listen_url = os.environ.get("COUNTERFOIL_LISTEN_URL")
     require_current(conninfo)
     kinds = by_name(JobKind(name="noop", args=NoopArgs, handler=_noop))
     limits = [{name: 1} for name in queues] or [_DEFAULT_QUEUES]
     with ExitStack() as stack:
         stack.enter_context(listen(show))
         database = stack.enter_context(Database(conninfo, pool_size=WORKER_POOL))
-        workers = [Worker(database, kinds, WorkerOptions(queues=it)) for it in limits]
+        options = [WorkerOptions(queues=it, listen_url=listen_url) for it in limits]
+        workers = [Worker(database, kinds, each) for each in options]
         print("ready", flush=True)
         if sys.stdin.readline().strip() == "go":
             for worker in workers:

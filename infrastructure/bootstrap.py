@@ -110,11 +110,13 @@ class Composition:
         ):
             announce(services)
             kinds = runnable_kinds(services.parts)
-            work_until_stopped(Worker(services.database, kinds, self._worker_options()))
+            options = self._worker_options(services.place)
+            work_until_stopped(Worker(services.database, kinds, options))
         leave(os.EX_OK)
 
-    def _worker_options(self) -> WorkerOptions:
+    def _worker_options(self, place: Place) -> WorkerOptions:
         settings = self.settings
+        is_embedded = place.home is not None
         return WorkerOptions(
             queues={
                 "critical": settings.queue_critical,
@@ -123,6 +125,7 @@ class Composition:
             },
             max_concurrent=settings.job_max_concurrent,
             grace_seconds=settings.shutdown_grace_seconds,
+            listen_url=place.uri if is_embedded else settings.listen_url,
         )
 
     def migrate(self, *, only_check: bool) -> SchemaState:

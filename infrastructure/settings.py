@@ -1,7 +1,7 @@
 """What an installation may set, read once from the environment.
 
 A variable that is unset or empty takes its default.  Secrets (the token, and
-the database URL, which may hold a password) are not in the repr.
+the database's addresses, which may hold a password) are not in the repr.
 """
 
 from collections.abc import Mapping
@@ -29,6 +29,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     database_url: str | None = None
     """Where PostgreSQL is; None means the embedded one under `data_dir`."""
+    listen_url: str | None = None
+    """Where notices of that database are listened to, past any pooler; None means
+    nowhere, because `database_url` may lead through one: workers poll.  The embedded
+    one is always listened to."""
     data_dir: Path = Path("var")
     """Where an installation without a database of its own keeps its data."""
     pgbin: Path | None = None
@@ -53,7 +57,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     @override
     def __repr__(self) -> str:
         """Return the settings with `***` in place of every secret."""
-        secret = {"database_url", "remnawave_token"}
+        secret = {"database_url", "listen_url", "remnawave_token"}
         shown = (
             f"{name}={'***' if name in secret and value else repr(value)}"
             for name in self.__struct_fields__
@@ -72,6 +76,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         default = cls()
         return cls(
             database_url=env.conninfo("DATABASE_URL"),
+            listen_url=env.conninfo("LISTEN_URL"),
             data_dir=env.path("DATA_DIR") or default.data_dir,
             pgbin=env.path("PGBIN"),
             remnawave_url=env.http_url("REMNAWAVE_URL"),

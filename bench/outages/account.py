@@ -142,6 +142,18 @@ def silence(ends: Iterable[float], phases: Phases) -> float:
     return max(b - a for a, b in pairwise([phases.event_at, *inside, phases.ended_at]))
 
 
+def caught_up_after(backlog: Sequence[tuple[float, int]], most: float) -> float | None:
+    """Return when the backlog was last above `most`; None if it still is at the end.
+
+    Handlers may long have ended what nobody has written down as finished, and what
+    is not written down would run again.
+    """
+    above = [seconds for seconds, jobs in backlog if jobs > most]
+    if above and above[-1] == backlog[-1][0]:
+        return None
+    return above[-1] if above else 0.0
+
+
 @dataclass(frozen=True, slots=True)
 class Orphans:
     """What became of the jobs in the hands of a worker that was killed."""

@@ -16,6 +16,7 @@ from bench.outages import settings
 from bench.outages.account import (
     back_after,
     by_second,
+    caught_up_after,
     fate,
     first_ends,
     orphans,
@@ -38,6 +39,8 @@ _TITLES: Final = {
     "silence": ("longest silence", "s"),
     "away": ("database away", "s"),
     "again": ("first job after the first COMMIT", "s"),
+    "caught_up": ("until its tables had caught up", "s"),
+    "kept_up": ("ended / ordered, afterwards", "×"),
     "died": ("workers that ended by themselves", "workers"),
     "failed": ("could not be measured", "runs"),
     "in_flight": ("in flight in the killed worker", "jobs"),
@@ -52,11 +55,11 @@ _TITLES: Final = {
     "uncommitted": ("begun, though never committed", "jobs"),
 }
 _ALWAYS: Final = (
-    "before", "during", "after", "back", "silence", "lost", "open", "begun_twice",
-    "ended_twice", "unknown_ended", "uncommitted", "died", "failed",
+    "before", "during", "after", "kept_up", "back", "silence", "lost", "open",
+    "begun_twice", "ended_twice", "unknown_ended", "uncommitted", "died", "failed",
 )  # fmt: skip
 _TOLD: Final[Mapping[str, tuple[str, ...]]] = {
-    "restart": (*_ALWAYS, "away", "again"),
+    "restart": (*_ALWAYS, "away", "again", "caught_up"),
     "kill": (*_ALWAYS, "in_flight", "rerun", "held_up", "last_end"),
     "idle enqueuer": _ALWAYS,
     "idle snapshot": _ALWAYS,
@@ -142,6 +145,7 @@ def counted(done: Run) -> dict[str, float]:
         "before": before,
         "during": rate(ends, phases.event_at, phases.over_at) / before,
         "after": rate(ends, phases.over_at, phases.ended_at) / before,
+        "kept_up": _kept_up(done, ends),
         "silence": silence(ends, phases),
         "away": phases.over_at - phases.event_at,
         "lost": what.lost + what.forgotten_commits,
@@ -154,11 +158,21 @@ def counted(done: Run) -> dict[str, float]:
     }
     if (back := back_after(ends, phases)) is not None:
         told["back"] = back
+    caught_up = caught_up_after(done.backlog, settings.JOBS_PER_SECOND)
+    if done.backlog and caught_up is not None:
+        told["caught_up"] = caught_up
     if (again := _again(done, ends)) is not None:
         told["again"] = again
     if done.killed is not None:
         told |= _counted_orphans(done, done.killed)
     return told
+
+
+def _kept_up(done: Run, ends: Sequence[float]) -> float:
+    """Return jobs ended by jobs ordered after the event: what a busy machine spares."""
+    since, until = done.phases.over_at, done.phases.ended_at
+    ordered = rate(sorted(done.journal.confirmed.values()), since, until)
+    return rate(ends, since, until) / ordered if ordered else 0.0
 
 
 def _again(done: Run, ends: Sequence[float]) -> float | None:

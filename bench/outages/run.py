@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,6 +48,8 @@ class Passed:
     """The worker that it killed."""
     confirmed: tuple[int, ...] = ()
     """Jobs that it enqueued itself."""
+    backlog: Sequence[tuple[float, int]] = ()
+    """Seconds after `over_at`, and jobs that the tables held as unfinished then."""
 
 
 type Scenario = Callable[[Stage], Passed]
@@ -62,6 +64,8 @@ class Run:
     killed: int | None
     died: int
     """Workers that ended without being killed."""
+    backlog: Sequence[tuple[float, int]] = ()
+    """See `Passed.backlog`."""
 
 
 def run(server: Server, subject: Subject, scenario: Scenario, spans: Spans) -> Run:
@@ -90,7 +94,7 @@ def run(server: Server, subject: Subject, scenario: Scenario, spans: Spans) -> R
             _wait_for_open_jobs(stage, confirmed)
             crew.stop()
             journal = _journal(stage, confirmed, unknown)
-        return Run(journal, phases, passed.killed, crew.died)
+        return Run(journal, phases, passed.killed, crew.died, passed.backlog)
 
 
 def _producer(subject: Subject, conninfo: str, folder: Path) -> Child:
@@ -143,12 +147,12 @@ def _wait_for_open_jobs(stage: Stage, confirmed: dict[int, float]) -> None:
 def _journal(stage: Stage, confirmed: dict[int, float], unknown: set[int]) -> Journal:
     with closing(connect(stage.conninfo)) as connection:
         committed = {number(row[0]) for row in connection.execute(_COMMITTED)}
-        row = connection.execute(stage.subject.unfinished).fetchone()
+        unfinished = stage.subject.count_unfinished(connection)
     return Journal(
         begun=stage.crew.marks("b"),
         ended=stage.crew.marks("e"),
         confirmed=confirmed,
         unknown=unknown,
         committed=committed,
-        unfinished=number(row[0]) if row else 0,
+        unfinished=unfinished,
     )

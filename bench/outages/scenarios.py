@@ -14,6 +14,7 @@ from infrastructure.postgres.database import connect
 _IDLER: Final = {"first": 1_000_000_000, "last": 1_000_000_000}
 """The job of the transaction that idles: far beyond the producer's."""
 _FIRST_SECOND: Final = 1.0
+_SAMPLE_SECONDS: Final = 0.25
 
 _HOLD_SNAPSHOT: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ"
 _TAKE_SNAPSHOT: Final = "SELECT count(*) FROM shop.orders"
@@ -22,8 +23,12 @@ _TAKE_SNAPSHOT: Final = "SELECT count(*) FROM shop.orders"
 def restart(stage: Stage) -> Passed:
     """Stop the server at once, start it again, and let it work for a while."""
     over_at = stage.server.restart()
-    stage.crew.watch(stage.spans.after_restart)
-    return Passed(over_at)
+    backlog: list[tuple[float, int]] = []
+    with closing(connect(stage.conninfo, application_name="bench")) as observer:
+        while (after := time.monotonic() - over_at) < stage.spans.after_restart:
+            backlog.append((after, stage.subject.count_unfinished(observer)))
+            stage.crew.watch(_SAMPLE_SECONDS)
+    return Passed(over_at, backlog=backlog)
 
 
 def kill(stage: Stage) -> Passed:

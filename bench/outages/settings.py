@@ -26,10 +26,10 @@ class Spans:
     """How long the parts of a scenario last, in seconds."""
 
     before: float = 3.0
-    after_restart: float = 6.0
-    after_kill: float = 9.0
-    idle: float = 5.0
-    after_idle: float = 2.0
+    after_restart: float = 5.0
+    after_kill: float = 8.0
+    idle: float = 4.0
+    after_idle: float = 1.0
     patience: float = 6.0
     """How long open jobs are waited for when everything else is over."""
 

@@ -9,6 +9,8 @@ import msgspec
 from bench.child import BenchError
 from bench.outages.settings import AT_ONCE, HANDLER_SECONDS, RESCUE_SECONDS
 from bench.peers.system import ROOT, System
+from infrastructure.postgres.database import Connection
+from infrastructure.postgres.heads.table import number
 
 _SETUP_SECONDS: Final = 60.0
 _TOLD_CHARACTERS: Final = 1_000
@@ -59,3 +61,7 @@ class Subject:
             told = done.stderr.decode(errors="replace")[-_TOLD_CHARACTERS:]
             msg = f"{self.title} was not set up: {told}"
             raise BenchError(msg)
+
+    def count_unfinished(self, connection: Connection) -> int:
+        """Return how many jobs its tables hold as work to be done."""
+        return number(connection.execute(self.unfinished).fetchall()[0][0])

@@ -46,8 +46,8 @@ class Drain:
     """Whether the costs of a job are told as well."""
     targets: Mapping[str, str] | None = None
     """Of ours against another variant."""
-    floor: tuple[Ground, int] | None = None
-    """Where the floor is measured beside it, and how many jobs it drains."""
+    floor: tuple[Ground, str, int] | None = None
+    """Where the floor is measured beside it: the template, and its jobs."""
 
     @property
     def lines(self) -> Sequence[Line]:
@@ -88,8 +88,7 @@ class Drain:
     def _floor(self, turn: int) -> dict[str, float]:
         if self.floor is None:
             return {}
-        place, jobs = self.floor
-        rates = floor.floors(place, jobs, turn)
+        rates = floor.floors(*self.floor, turn)
         return {FLOOR_1: rates["floor_1"], FLOOR_2: rates["floor_2"]}
 
     def _drained(self, it: Field) -> dict[str, float]:

@@ -4,6 +4,7 @@ import json
 import sys
 from itertools import groupby
 from pathlib import Path
+from textwrap import fill
 from typing import Any, Final
 
 import matplotlib as mpl
@@ -16,6 +17,8 @@ _COLUMNS: Final = 3
 _OURS: Final = "counterfoil"
 _COLOURS: Final = ("#0b6e4f", "#8d99ae", "#c9a227")
 """Ours, others, floors and targets."""
+_TITLE: Final = 44
+"""Characters in a line of a title."""
 _WIDE: Final = 100.0
 """Ends of an axis further apart than this: a log scale."""
 
@@ -61,7 +64,7 @@ def _bars(axes: Axes, title: str, bars: list[dict[str, Any]]) -> None:
     colours = [_COLOURS[0 if _OURS in n else 2 if "floor" in n else 1] for n in names]
     axes.barh(names, values, xerr=spread, color=colours, ecolor="#333333", capsize=2)
     axes.invert_yaxis()
-    axes.set_title(title, fontsize=10)
+    axes.set_title(fill(title, _TITLE), fontsize=10)
     axes.set_xlabel(bars[0]["unit"])
     axes.tick_params(labelsize=8)
     positive = [value for value in values if value > 0]
@@ -79,15 +82,13 @@ def _targets(axes: Axes, ratios: list[dict[str, Any]]) -> None:
 def _curves(axes: Axes, title: str, variants: dict[str, list[list[float]]]) -> None:
     for name, points in variants.items():
         across, up = zip(*points, strict=True) if points else ((), ())
-        ours = name.startswith(_OURS)
-        axes.plot(
-            across, up, label=name, lw=2.2 if ours else 1.1, zorder=3 if ours else 2
-        )
+        look = {"color": _COLOURS[0], "lw": 2.2} if name == _OURS else {"lw": 1.1}
+        axes.plot(across, up, label=name, **look)
     every = [point[0] for points in variants.values() for point in points]
     positive = [each for each in every if each > 0]
     if positive and max(positive) / min(positive) > _WIDE:
         axes.set_xscale("symlog" if min(every) <= 0 else "log")
-    axes.set_title(title, fontsize=10)
+    axes.set_title(fill(title, _TITLE), fontsize=10)
     axes.legend(fontsize=7)
     axes.tick_params(labelsize=8)
 

@@ -36,14 +36,15 @@ class Single:
             *variants(self.name, "single enqueue, median", "ms", names),
             *ratios(self.name, "single enqueue, median", names, {}),
             *(
-                Line("a caller's transaction with one row, median", title, "ms",
+                Line("a caller's transaction with one row", title, "ms",
                      value(self.name, f"{name}: {key}"))
                 for name in able
                 for key, title in (("alone", f"{name}: its driver, row alone"),
                                    ("with job", f"{name}: with a job"))
             ),
             *(
-                Line("a caller's transaction with a job / without", name, "×",
+                Line("a caller's transaction with one row",
+                     f"{name}: with a job / without", "×",
                      ratio(self.name, f"{name}: with job", f"{name}: alone"),
                      "≤ 1.5" if name == OURS else "")
                 for name in able

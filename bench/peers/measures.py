@@ -20,6 +20,8 @@ from bench.peers.systems import (
 )
 from bench.sizes import Sizes
 
+_FLOOR: Final = "bench_floor_waiting"
+"""As many jobs wait in it as for ours, in the same rows."""
 _IDLE_TIMES: Final = 2
 """Idle samples of each queue, for each of one worker in the bench of ours alone."""
 
@@ -34,6 +36,8 @@ def measures(
     """Give the measures of `systems`; who cannot be measured is told in `fields`."""
     fields = fields or Fields()
     fields.prepare(place, systems, sizes.drained_jobs)
+    floor_jobs = int(sizes.drained_jobs * COUNTERFOIL.share)
+    place.fill(_FLOOR, floor_jobs)
     also = {COUNTERFOIL.name: COUNTERFOIL_POLLING}
     yield [
         Drain(
@@ -45,7 +49,7 @@ def measures(
                 PGQUEUER.name: "≥ 1.5",
                 GRAPHILE_WORKER.name: "≥ 1.0",
             },
-            floor=(place, sizes.drained_jobs),
+            floor=(place, _FLOOR, floor_jobs),
         ),
         Drain(fields, "drain 2", "drain of no-op jobs, two worker processes", 2),
         Drain(

@@ -41,6 +41,7 @@ COUNTERFOIL: Final = System(
     needs=Path(sys.executable),
     ended="SELECT count(*) FROM counterfoil.events WHERE type = 'job.succeeded'",
     made="SELECT count(*) FROM counterfoil.jobs",
+    share=2.0,
     version_told_by=(sys.executable, "-c", _VERSION, "counterfoil"),
     settings="public front door; a worker process with heartbeats, rescue and LISTEN;"
     " queue limit 8, with a provider's call 256",
@@ -100,7 +101,7 @@ GRAPHILE_WORKER: Final = System(
     # It deletes what succeeded and keeps what failed.
     ended="SELECT %(jobs)s - count(*) FROM graphile_worker._private_jobs",
     made="SELECT count(*) FROM graphile_worker._private_jobs",
-    share=1.5,
+    share=2.0,
     version_told_by=_node_version("graphile-worker"),
     settings="24 concurrent jobs (400 with a provider's call), local queue of 500,"
     " batched completion; for pick-up neither queue nor batches",
@@ -111,7 +112,7 @@ PG_BOSS: Final = System(
     needs=_node_package("pg-boss"),
     ended="SELECT count(*) FROM pgboss.job WHERE state = 'completed'",
     made="SELECT count(*) FROM pgboss.job",
-    share=1.5,
+    share=2.0,
     version_told_by=_node_version("pg-boss"),
     settings="4 workers of one process, batch of 2,500, polled every 0.5 s"
     " (the least that it allows), all jobs of a batch at once",

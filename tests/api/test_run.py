@@ -66,6 +66,25 @@ def test_with_a_panel_nothing_is_missing(
     assert set(kinds) == {"fulfillment", "order_fanout"}
 
 
+def test_a_given_database_is_listened_to_where_the_setting_says(
+    counterfoil: Command, database: TestDatabase
+) -> None:
+    """The other address may lead through a pooler, which passes no notices on."""
+    polling = counterfoil.start("worker")
+    polling.wait_for(READY)
+    assert '"notices' not in polling.stop().err
+
+    woken = counterfoil.start("worker", COUNTERFOIL_LISTEN_URL=database.url)
+    woken.wait_for('"event": "notices heard"')
+    assert woken.stop().code == 0
+
+
+def test_the_embedded_database_is_always_listened_to(nowhere: Command) -> None:
+    up = nowhere.start("up", "--ephemeral")
+    up.wait_for('"event": "notices heard"')
+    assert up.stop().code == 0
+
+
 def test_a_second_signal_ends_the_process_at_once(
     counterfoil: Command, database: TestDatabase
 ) -> None:

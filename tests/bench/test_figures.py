@@ -7,10 +7,15 @@ ROUND = {
     "single": dict.fromkeys(
         ("own", "rows", "enqueue", "client", "settle", "rows_step", "enqueue_step",
          "client_step", "settle_step"), 2.0),
-    "bulk": {"enqueue": 3.0, "rows": 6.0},
+    "bulk": {"enqueue": 3.0, "client": 2.0, "rows": 6.0},
     "fulfillment": {"orders": 50.0},
 }  # fmt: skip
-SAMPLES = {"busy": [1.0, 2.0, 3.0], "idle": [30.0]}
+SAMPLES = {
+    "polling_busy": [1.0, 2.0, 3.0],
+    "polling_idle": [30.0],
+    "listening_busy": [1.0, 1.5],
+    "listening_idle": [1.2],
+}
 
 
 def test_a_ratio_is_taken_within_its_round_and_against_the_faster_floor() -> None:
@@ -30,7 +35,7 @@ def test_a_figure_is_the_median_of_the_rounds_between_the_extremes() -> None:
 
 
 def test_a_latency_is_a_quantile_over_the_samples_of_all_rounds() -> None:
-    figure = the("worked within a second, p50 of 6", [ROUND, ROUND])
+    figure = the("polls, worked within a second, p50 of 6", [ROUND, ROUND])
 
     assert figure.value == 2.0
 

@@ -12,6 +12,7 @@ from bench.outages.account import (
     Phases,
     back_after,
     by_second,
+    caught_up_after,
     fate,
     first_ends,
     orphans,
@@ -131,6 +132,12 @@ def test_an_orphan_that_nobody_takes_is_not_begun_again() -> None:
     it = orphans(journal, worker=0, phases=PHASES)
 
     assert (it.in_flight, it.begun_again, it.last_end) == (1, [], 0)
+
+
+def test_tables_have_caught_up_when_the_backlog_was_above_the_bound_last() -> None:
+    assert caught_up_after([(0.1, 3), (0.3, 9), (0.5, 6), (0.7, 5)], most=5) == 0.5
+    assert caught_up_after([(0.1, 3), (0.3, 5)], most=5) == 0
+    assert caught_up_after([(0.1, 3), (0.3, 6)], most=5) is None
 
 
 def every(step: float, since: float, until: float) -> list[float]:

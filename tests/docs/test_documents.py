@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.database
 
-TAUGHT = ("enqueue", "job-kinds", "panel", "operate", "incidents")
+TAUGHT = ("settle", "enqueue", "job-kinds", "panel", "operate", "incidents")
 """Documents that teach by tasks, each a world of its own."""
 
 EMBEDDED = "operate"

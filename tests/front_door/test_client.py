@@ -13,7 +13,7 @@ from application.front_door import KeyReusedError
 from application.job_kinds import JobKind, by_name
 from domain.errors import InvalidRequestError
 from domain.jobs.outcome import Completed
-from infrastructure.client import Client
+from infrastructure.client import Client, JobRequest
 from tests.fixtures.database import TestDatabase
 from tests.front_door import rows
 from tests.front_door.asked import Request, put
@@ -183,6 +183,59 @@ def test_what_the_caller_says_wins_over_the_kinds_entry(
     assert job["unique_key"] is None
     assert (job["queue"], job["priority"], job["max_attempts"]) == ("default", 4, 7)
     assert (job["tenant_id"], job["correlation_id"]) == ("t", "k")
+
+
+def test_many_jobs_are_asked_for_and_answered_in_order(connection: Connection) -> None:
+    client = Client(connection, KINDS)
+    due = datetime(2040, 1, 1, tzinfo=UTC)
+
+    answers = client.enqueue_many(
+        [
+            {"kind": "report", "run_at": due, "max_attempts": 2, "notify": False},
+            {"kind": "mail", "args": Mail("bob"), "priority": 3},
+            {"kind": "mail", "args": {"to": "anna"}, "queue": "default"},
+            {"kind": "mail", "args": Mail("bob")},
+        ]
+    )
+
+    assert [each.duplicate for each in answers] == [False, False, False, True]
+    assert answers[3] == msgspec.structs.replace(answers[1], duplicate=True)
+    jobs = {job["stream_id"]: job for job in rows.stored(connection, "jobs")}
+    assert len(jobs) == 3
+    report, bob, anna = (jobs[str(each.job_id)] for each in answers[:3])
+    assert (report["kind"], report["max_attempts"]) == ("report", 2)
+    assert rows.instant(report["run_at"]) == due
+    assert (bob["queue"], bob["priority"], bob["unique_key"]) == ("bulk", 3, "mail:bob")
+    assert (anna["queue"], anna["args"]) == ("default", {"to": "anna"})
+    assert client.enqueue("mail", Mail("anna")) == msgspec.structs.replace(
+        answers[2], duplicate=True
+    )
+
+
+def test_many_may_be_none(connection: Connection) -> None:
+    assert Client(connection).enqueue_many([]) == []
+
+
+@pytest.mark.parametrize(
+    ("wrong", "path"),
+    [
+        ({"kind": "Mail"}, "[1].kind"),
+        ({"kind": "mail", "args": {"to": 5}}, "[1].args"),
+        ({"kind": "report", "args": {"a": {"b": "x\x00"}}}, "[1].args.a.b"),
+        ({"kind": "report", "run_at": datetime(2030, 1, 1)}, "[1].runAt"),  # noqa: DTZ001 -- naive on purpose
+        ({"kind": "report", "priority": 5}, "[1].priority"),
+    ],
+)
+def test_one_wrong_job_of_many_is_refused_by_its_index_and_none_is_written(
+    connection: Connection, wrong: JobRequest, path: str
+) -> None:
+    right: JobRequest = {"kind": "report"}
+
+    with pytest.raises(InvalidRequestError) as refused:
+        Client(connection, KINDS).enqueue_many([right, wrong, right])
+
+    assert (refused.value.code, refused.value.path) == ("invalid_member", path)
+    assert rows.counted(connection)["jobs"] == 0
 
 
 def test_arguments_that_do_not_fit_the_kind_are_refused(

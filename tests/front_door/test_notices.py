@@ -190,7 +190,7 @@ def test_a_transaction_that_woke_somebody_cannot_be_prepared(
 def test_a_role_that_could_call_before_needs_no_new_right(
     database: TestDatabase,
 ) -> None:
-    """The front door runs with its caller's rights (docs/enqueue.md)."""
+    """The front door runs with its caller's rights (docs/settle.md)."""
     connection = database.connect()
     role = sql.Identifier(f"shop_{new_id().hex}")
     for statement in (

@@ -4,6 +4,7 @@ import threading
 import time
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import psycopg
 import pytest
@@ -16,6 +17,8 @@ from psycopg.errors import (
     UniqueViolation,
 )
 from psycopg.pq import TransactionStatus
+from psycopg_pool import ConnectionPool
+from psycopg_pool.pool import AddConnection, MaintenanceTask
 
 from infrastructure.errors import (
     CommitUnknownError,
@@ -309,6 +312,35 @@ def test_a_pool_replaces_what_it_lost(database: TestDatabase) -> None:
 
         with pooled.transaction() as connection:
             assert connection.execute("SELECT 1").fetchone() == (1,)
+
+
+def test_a_pool_looks_for_a_lost_database_every_second_however_long_it_is_away(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    delays: list[float] = []
+    tried_often = threading.Event()
+
+    def run_at_once(
+        pool: ConnectionPool[Any], task: MaintenanceTask, delay: float
+    ) -> None:
+        if isinstance(task, AddConnection):
+            delays.append(delay)
+            if len(delays) < 12:
+                pool.run_task(task)
+            else:
+                tried_often.set()
+
+    monkeypatch.setattr(ConnectionPool, "schedule_task", run_at_once)
+    with Database(proxy.conninfo, pool_size=1) as pooled:
+        proxy.close()
+
+        with (
+            pytest.raises(DatabaseUnavailableError),
+            pooled.connection() as connection,
+        ):
+            connection.execute("SELECT 1")
+        assert tried_often.wait(20)
+        assert max(delays) <= 1
 
 
 def test_a_closed_pool_is_unavailable(database: TestDatabase) -> None:

@@ -11,6 +11,7 @@ from infrastructure.errors import ConfigurationError
 from infrastructure.settings import Settings
 
 URL = "postgresql://shop:hunter2@db.example/orders"
+DIRECT_URL = "postgresql://shop:hunter2@direct.example/orders"
 
 
 def test_nothing_needs_to_be_set() -> None:
@@ -18,6 +19,7 @@ def test_nothing_needs_to_be_set() -> None:
 
     assert settings == Settings()
     assert settings.database_url is None
+    assert settings.listen_url is None
     assert settings.data_dir == Path("var")
     assert settings.panel_username_prefix == "counterfoil_"
     assert settings.job_max_concurrent is None
@@ -30,6 +32,7 @@ def test_everything_can_be_set() -> None:
     settings = Settings.from_env(
         {
             "COUNTERFOIL_DATABASE_URL": URL,
+            "COUNTERFOIL_LISTEN_URL": DIRECT_URL,
             "COUNTERFOIL_DATA_DIR": "/srv/counterfoil",
             "COUNTERFOIL_PGBIN": "/usr/lib/postgresql/15/bin",
             "COUNTERFOIL_REMNAWAVE_URL": " https://panel.example:8443/ ",
@@ -46,6 +49,7 @@ def test_everything_can_be_set() -> None:
 
     assert settings == Settings(
         database_url=URL,
+        listen_url=DIRECT_URL,
         data_dir=Path("/srv/counterfoil"),
         pgbin=Path("/usr/lib/postgresql/15/bin"),
         remnawave_url="https://panel.example:8443",
@@ -60,7 +64,7 @@ def test_everything_can_be_set() -> None:
 
 
 def test_empty_means_unset() -> None:
-    names = ("DATABASE_URL", "DATA_DIR", "REMNAWAVE_URL", "QUEUE_BULK")
+    names = ("DATABASE_URL", "LISTEN_URL", "DATA_DIR", "REMNAWAVE_URL", "QUEUE_BULK")
 
     settings = Settings.from_env({f"COUNTERFOIL_{name}": " " for name in names})
 
@@ -72,6 +76,7 @@ def test_no_secret_is_shown() -> None:
     settings = Settings.from_env(
         {
             "COUNTERFOIL_DATABASE_URL": URL,
+            "COUNTERFOIL_LISTEN_URL": DIRECT_URL,
             "COUNTERFOIL_REMNAWAVE_TOKEN": "token-1",
             "COUNTERFOIL_DATA_DIR": "/srv",
         }
@@ -89,6 +94,7 @@ def test_no_secret_is_shown() -> None:
         ("DATABASE_URL", "hunter2 is not an address"),
         ("DATABASE_URL", "postgresql://shop:hunter2@[/orders"),
         ("DATABASE_URL", "host=db hunter2"),
+        ("LISTEN_URL", "hunter2 is not an address"),
         ("REMNAWAVE_URL", "panel.example"),
         ("REMNAWAVE_URL", "ftp://panel.example"),
         ("REMNAWAVE_URL", "https://"),

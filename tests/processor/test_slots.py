@@ -112,3 +112,34 @@ def test_closing_returns_what_no_thread_has_taken_and_ends_the_threads() -> None
     assert first is not None
     assert first not in left
     assert slots.take("q") is None
+
+
+def test_queues_are_free_whose_next_job_would_be_run_at_once() -> None:
+    slots = Slots({"q": 1, "other": 1}, None)
+    assert slots.free() == ["q", "other"]
+
+    slots.put([held()])
+    assert slots.free() == ["other"]
+
+    assert Taking(slots).job() is not None
+    assert slots.free() == ["other"]
+    slots.give_back("q")
+    assert slots.free() == ["q", "other"]
+
+
+def test_no_queue_is_free_in_a_process_that_runs_its_most() -> None:
+    slots = Slots({"q": 1, "other": 1}, 1)
+    slots.put([held()])
+
+    assert Taking(slots).job() is not None
+
+    assert slots.free() == []
+
+
+def test_a_poke_is_kept_for_a_claimer_that_is_just_looking() -> None:
+    slots = Slots({"q": 1}, None)
+
+    slots.poke()
+    slots.poke()
+
+    slots.wait_free(600)  # it returns: what was born behind the look is looked for

@@ -46,7 +46,7 @@ SAY_LONG_AGO = """
 INSERT INTO counterfoil.idle_signs (until, boot, queues)
 VALUES (counterfoil.now() - interval '2 minutes', gen_random_uuid(), '{default}')
 """
-UNTILS = "SELECT until FROM counterfoil.idle_signs"
+KEYS = "SELECT until FROM counterfoil.idle_signs"
 
 
 def by_notice(database: TestDatabase) -> dict[str, Any]:
@@ -128,7 +128,7 @@ def test_who_is_idle_says_so_until_he_stops(database: TestDatabase) -> None:
         until(partial(rests, connection))
         assert signs(connection) == [["bulk", "critical", "default"]]
 
-    assert connection.execute(UNTILS).fetchall() == []
+    assert connection.execute(KEYS).fetchall() == []
 
 
 def test_a_sign_is_renewed_while_nothing_happens(database: TestDatabase) -> None:
@@ -136,7 +136,7 @@ def test_a_sign_is_renewed_while_nothing_happens(database: TestDatabase) -> None
     seen: set[object] = set()
 
     def has_seen_three() -> bool:
-        seen.update(row[0] for row in connection.execute(UNTILS))
+        seen.update(row[0] for row in connection.execute(KEYS))
         return len(seen) >= 3
 
     options = by_notice(database) | {"idle_sign_seconds": 0.2}
@@ -163,13 +163,13 @@ def test_a_woken_worker_without_work_is_idle_no_more_for_a_moment(
 
     with worker_here(database, NOOP, **by_notice(database)):
         until(partial(rests, connection))
-        before = connection.execute(UNTILS).fetchall()
+        before = connection.execute(KEYS).fetchall()
         connection.execute("NOTIFY counterfoil_due, 'bulk'")
         until(partial(rests_again, connection, before))
 
 
 def rests_again(connection: Connection, before: object) -> bool:
-    return rests(connection) and connection.execute(UNTILS).fetchall() != before
+    return rests(connection) and connection.execute(KEYS).fetchall() != before
 
 
 def test_births_while_a_worker_is_busy_wake_nobody(database: TestDatabase) -> None:
@@ -258,7 +258,7 @@ def test_signs_of_processes_that_are_gone_are_swept(database: TestDatabase) -> N
     with worker_here(database, NOOP, listen_url=database.conninfo):
         until(partial(rests, connection))
 
-        assert len(connection.execute(UNTILS).fetchall()) == 1
+        assert len(connection.execute(KEYS).fetchall()) == 1
 
 
 def test_a_sign_said_over_a_lost_connection_is_said_again(
@@ -277,6 +277,20 @@ def test_a_sign_said_over_a_lost_connection_is_said_again(
 
     assert sign.keep(connection, ["default"])
     assert signs(connection) == [["default"]]
+
+
+def test_who_has_no_free_slot_is_not_idle(database: TestDatabase) -> None:
+    """And does not come back for it at once, again and again."""
+    connection = database.connect()
+    notices = Notices(lambda: None)
+    notices.set_heard(are_heard=True)
+    sign = IdleSign(new_id(), notices)
+    until(lambda: sign.keep(connection, ["default"]))
+
+    assert not sign.keep(connection, [])
+
+    assert signs(connection) == []
+    assert sign.due_in() == float("inf")
 
 
 def test_what_our_own_settling_made_due_needs_neither_notice_nor_poll(
