@@ -38,6 +38,7 @@ _TITLES: Final = {
     "back": ("until ≥ 90 % of before", "s"),
     "silence": ("longest silence", "s"),
     "away": ("database away", "s"),
+    "returned": ("until ≥ 90 % of before, once it answers", "s"),
     "again": ("first job after the first COMMIT", "s"),
     "caught_up": ("until its tables had caught up", "s"),
     "kept_up": ("ended / ordered, afterwards", "×"),
@@ -59,7 +60,7 @@ _ALWAYS: Final = (
     "begun_twice", "ended_twice", "unknown_ended", "uncommitted", "died", "failed",
 )  # fmt: skip
 _TOLD: Final[Mapping[str, tuple[str, ...]]] = {
-    "restart": (*_ALWAYS, "away", "again", "caught_up"),
+    "restart": (*_ALWAYS, "away", "returned", "again", "caught_up"),
     "kill": (*_ALWAYS, "in_flight", "rerun", "held_up", "last_end"),
     "idle enqueuer": _ALWAYS,
     "idle snapshot": _ALWAYS,
@@ -158,6 +159,7 @@ def counted(done: Run) -> dict[str, float]:
     }
     if (back := back_after(ends, phases)) is not None:
         told["back"] = back
+        told["returned"] = max(back - told["away"], 0.0)
     caught_up = caught_up_after(done.backlog, settings.JOBS_PER_SECOND)
     if done.backlog and caught_up is not None:
         told["caught_up"] = caught_up

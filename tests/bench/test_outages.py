@@ -48,6 +48,7 @@ def test_every_committed_job_ends_whatever_happens(
     assert counted(done)["before"] > 0
     if scenario == "restart":
         assert counted(done)["caught_up"] >= 0
+        assert counted(done)["away"] > 0
     if scenario == "kill":
         assert done.killed is not None
         assert counted(done)["held_up"] >= counted(done)["in_flight"]
