@@ -34,7 +34,8 @@ COUNTERFOIL: Final = Subject(
     """,
     unfinished="SELECT count(*) FROM counterfoil.jobs",
     settings=f"{_EQUAL}, lease {LEASE_SECONDS} s (60 by default, the product takes 25"
-    f" at least), heartbeat {BEAT_SECONDS:g} s (15), rescue {RESCUE_SECONDS:g} s (5)",
+    f" at least), heartbeat {BEAT_SECONDS:g} s (15), rescue {RESCUE_SECONDS:g} s (5),"
+    " listening",
 )
 PGQUEUER: Final = Subject(
     title="PgQueuer",

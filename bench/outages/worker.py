@@ -62,6 +62,7 @@ def main() -> None:
         queues={"default": AT_ONCE},
         heartbeat_seconds=BEAT_SECONDS,
         rescue_seconds=RESCUE_SECONDS,
+        listen_url=conninfo,
     )
     with listen(show), Database(conninfo, pool_size=WORKER_POOL) as database:
         worker = Worker(database, by_name(kind), options)
