@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -34,6 +35,7 @@ from bench.peers.systems import SYSTEMS
 from bench.sizes import FULL, QUICK, Sizes
 from infrastructure.errors import InfrastructureError
 
+_TERMINATED: Final = 128 + signal.SIGTERM
 _ENTERED_BY_NAME: Final = 0o711
 """The server's own account gets through to its folder and sees nothing else."""
 
@@ -172,6 +174,8 @@ def _parser() -> argparse.ArgumentParser:
 def main() -> int:
     """Run what the command line asks for; return the exit code."""
     asked = _parser().parse_args()
+    # Whoever ends a run ends its server and its workers with it.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(_TERMINATED))
     names = _chosen(asked.systems, [it.name for it in SYSTEMS], "queue")
     console = Console(file=sys.stdout, width=None if sys.stdout.isatty() else 120)
     os.environ.pop("COUNTERFOIL_DATABASE_URL", None)

@@ -147,7 +147,7 @@ def _troubles(report: Report) -> list[str]:
     return (
         found
         + [
-            f"{it.system} FAILED in {it.measure}, round {it.turn + 1}:"
+            f"{it.system} FAILED in {it.measure}, {_when(it)}:"
             f" {' '.join(it.reason.split())}"
             for it in failures
         ]
@@ -158,6 +158,10 @@ def _troubles(report: Report) -> list[str]:
             if it.without_transaction
         ]
     )
+
+
+def _when(failure: Failure) -> str:
+    return f"round {failure.turn + 1}" if failure.turn >= 0 else "before the rounds"
 
 
 def _cells(figure: Figure) -> list[str]:

@@ -103,7 +103,8 @@ def test_who_failed_or_is_missing_stands_above_the_table() -> None:
     report = a_report(
         peers=[a_peer("pg-boss", version=""), a_peer("shy", why="it has no such door")],
         failures=[
-            Failure(system="awa", measure="drain 2", turn=1, reason="3 of\n9 jobs")
+            Failure(system="awa", measure="drain 2", turn=1, reason="3 of\n9 jobs"),
+            Failure(system="dbos", measure="setup", turn=-1, reason="no tables"),
         ],
     )
 
@@ -111,6 +112,7 @@ def test_who_failed_or_is_missing_stands_above_the_table() -> None:
 
     assert "pg-boss is NOT INSTALLED" in above
     assert "awa FAILED in drain 2, round 2: 3 of 9 jobs" in above
+    assert "dbos FAILED in setup, before the rounds: no tables" in above
     assert "it has no such door" in above
 
 
