@@ -40,8 +40,7 @@ WITH ended AS (
               j.correlation_id
 ), freed AS (
     DELETE FROM counterfoil.running_keys r
-     USING gone
-     WHERE r.job_id = gone.stream_id
+     WHERE r.job_id = ANY (ARRAY(SELECT stream_id FROM gone))
 ), logged AS (
     INSERT INTO counterfoil.events
            (tenant_id, stream_id, version, type, schema, data, meta)
