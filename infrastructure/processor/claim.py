@@ -1,9 +1,9 @@
 """Claim due jobs: one bounded index scan per priority, merged with a head start.
 
 The statement takes the same decision as `domain.jobs.aggregate.decide` for a whole
-batch; a property test holds it to that.  `low` bounds each scan by the smallest
-`run_at` of the last full scan, so that rows which are gone but not yet vacuumed are
-not walked over again and again (mechanisms 16, 17, 21).
+batch; a property test holds it to that.  `low` bounds each scan by the earliest row
+that a full look has found, so that rows which are gone but not yet vacuumed are not
+walked over again and again (mechanisms 16, 17, 21).
 """
 
 from collections.abc import Sequence
@@ -17,12 +17,8 @@ from domain.jobs.aggregate import LARGEST_ATTEMPT
 from domain.jobs.events import Owner
 from infrastructure.errors import CommitUnknownError
 from infrastructure.ids import new_id
-from infrastructure.postgres.database import (
-    Connection,
-    transaction,
-    unavailable_in_our_words,
-)
-from infrastructure.postgres.heads.table import number, text, uuid
+from infrastructure.postgres.database import Connection, transaction
+from infrastructure.postgres.heads.table import number, uuid
 from infrastructure.postgres.utc import instant_sent
 from infrastructure.processor.barred import Barred
 from infrastructure.processor.claimed import (
@@ -32,7 +28,7 @@ from infrastructure.processor.claimed import (
     job_of,
 )
 from infrastructure.processor.identity import actor_of
-from infrastructure.processor.low_water import EPOCH, HEAD_STARTS, LowWater, lows_of
+from infrastructure.processor.low_water import HEAD_STARTS, LowWater, look
 from infrastructure.telemetry import emit
 
 # The scan is a LATERAL per priority: sorted by priority first, one scan made an idle
@@ -138,32 +134,14 @@ _NAME: Final = "SELECT stream_id FROM picked"
 _CLAIM: Final = _PICK + _TAKE + COLUMNS + _TELL
 _FRONT: Final = _PICK + _NAME
 
-# One round trip for an idle poller: which queues have anything due at all?  Ordered as
-# the index is, or LIMIT 1 makes the planner prefer a scan of the whole table.
-_LOOK: Final = """
-SELECT DISTINCT q.queue
-  FROM unnest(%(queues)s::text[], %(priorities)s::int[], %(lows)s::timestamptz[])
-       AS q(queue, priority, low)
- CROSS JOIN LATERAL (
-    SELECT
-      FROM counterfoil.jobs j
-     WHERE j.state = 'waiting'
-       AND j.queue = q.queue
-       AND j.priority = q.priority
-       AND j.run_at >= q.low
-       AND j.run_at <= counterfoil.now()
-       AND j.kind = ANY(%(kinds)s::text[])
-     ORDER BY j.run_at
-     LIMIT 1) due
-"""
-
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """What one claim found; a full scan has looked at every due row."""
+    """What one claim found."""
 
     jobs: list[ClaimedJob]
     is_full: bool
+    """Whether every due row was looked at, or none that was not may be yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +173,7 @@ class Claimer:
     def scan(self, connection: Connection, lane: Lane, n: int, at: float) -> Scan:
         """Return up to `n` jobs, claimed and committed; `at` is monotonic seconds.
 
-        When a bounded scan finds less than `n`, the next one is a full one.
+        When a bounded scan finds less than `n`, the next one looks at everything.
 
         Raises:
             ClaimInDoubtError: the answer of COMMIT was lost; `adopt` over a new
@@ -203,55 +181,35 @@ class Claimer:
             DatabaseUnavailableError: nothing was claimed.
         """
         water = self._low_water(lane)
-        bounds = water.bounds(at)
-        is_full = bounds is not water.lows
+        if water.is_full_due(at) and not self.look(connection, [lane], at):
+            return Scan([], is_full=True)
+        is_full, water.is_fresh = water.is_fresh, False
         asked = self._constant | {
             "queue": lane.queue,
             "kinds": list(lane.kinds),
             "n": n,
-            "lows": bounds,
+            "lows": water.lows,
             "barred": self._barred.jobs(at),
         }
         jobs = self._claimable(connection, asked, at)
-        if is_full:
-            water.full_at = at
-            water.lows = lows_of(jobs)
-        elif len(jobs) < n:
-            water.full_at = None
-        return Scan(jobs, is_full)
+        water.is_short = len(jobs) < n and not is_full
+        return Scan(jobs, is_full or (water.is_short and not water.is_full_due(at)))
 
     def look(
         self, connection: Connection, lanes: Sequence[Lane], at: float
     ) -> set[str]:
         """Return the queues of `lanes` in which something is due, within the bounds.
 
-        A queue in which nothing was found is looked at without them the next time.
-
         Raises:
             DatabaseUnavailableError: the connection was lost.
         """
-        lows = {lane: self._low_water(lane).bounds(at) for lane in lanes}
-        asked = [
-            (lane.queue, priority, low)
-            for lane in lanes
-            for priority, low in enumerate(lows[lane], 1)
-        ]
-        parameters = {
-            "queues": [each[0] for each in asked],
-            "priorities": [each[1] for each in asked],
-            "lows": [each[2] for each in asked],
-            "kinds": sorted({kind for lane in lanes for kind in lane.kinds}),
-        }
-        with unavailable_in_our_words():
-            rows = connection.execute(_LOOK, parameters, prepare=True).fetchall()
-        due = {text(row[0]) for row in rows}
-        for lane in lanes:
-            if lane.queue not in due:
-                self._low_water(lane).full_at = None
-        return due
+        waters = [self._low_water(lane) for lane in lanes]
+        kinds = (kind for lane in lanes for kind in lane.kinds)
+        due = look(connection, waters, kinds, at)
+        return {lane.queue for lane, any_due in zip(lanes, due, strict=True) if any_due}
 
     def _low_water(self, lane: Lane) -> LowWater:
-        return self._water.setdefault(lane, LowWater([EPOCH] * len(HEAD_STARTS)))
+        return self._water.setdefault(lane, LowWater(lane.queue))
 
     def _claimable(
         self, connection: Connection, asked: dict[str, object], at: float

@@ -1,17 +1,20 @@
 """Low water: where scans for due jobs begin, so that dead rows are not walked over.
 
-Each bound is the smallest `run_at` that the last full scan met in its priority.
-What lies below (committed late, or held back by its serial key) is found by the next
-full scan: once a second, and whenever a bounded one finds less than it asked for.
+A full look finds the earliest due row of each priority, taken or not, and the bounds
+are those rows; where nothing is due, a little before the look.  What lies below them
+later was committed late, or set back by hand, and is found by the next full look: once
+a second, and when a bounded scan finds less than it asked for.  Then too at most a
+tenth of the time goes into full looks: under an old snapshot one of them walks over
+everything that has ended since, while the bounded ones between them do not.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Final
+from typing import Final, cast
 
-from infrastructure.postgres.utc import instant_sent
-from infrastructure.processor.claimed import ClaimedJob
+from infrastructure.postgres.database import Connection, unavailable_in_our_words
 
 HEAD_STARTS: Final = tuple(timedelta(seconds=s) for s in (600, 300, 100, 0))
 """How much earlier than its `run_at` a job of priority 1 … 4 counts in the merge:
@@ -20,30 +23,95 @@ ageing is built in, a job of priority 4 waits at most 600 s behind fresh ones of
 EPOCH: Final = datetime(2000, 1, 1, tzinfo=UTC)
 """Before every `run_at`; the table refuses an earlier one."""
 
-_FULL_SCAN_EVERY: Final = timedelta(seconds=1)
+_FULL_LOOK_EVERY: Final = 1.0
+_PAUSE_PER_COST: Final = 10
+_LATE: Final = timedelta(seconds=2)
+"""What is committed so long after its `run_at` is found by a bounded look as well."""
+
+# One round trip for an idle poller, over all its queues.  Ordered as the index is, or
+# LIMIT 1 makes the planner prefer a scan of the whole table.
+_LOOK: Final = """
+WITH moment AS MATERIALIZED (
+    SELECT counterfoil.now() AS at
+)
+SELECT moment.at,
+       ARRAY(SELECT due.run_at
+               FROM unnest(%(queues)s::text[], %(priorities)s::int[],
+                           %(lows)s::timestamptz[])
+                    WITH ORDINALITY AS q(queue, priority, low, n)
+               LEFT JOIN LATERAL (
+                    SELECT j.run_at
+                      FROM counterfoil.jobs j
+                     WHERE j.state = 'waiting'
+                       AND j.queue = q.queue
+                       AND j.priority = q.priority
+                       AND j.run_at >= q.low
+                       AND j.run_at <= (SELECT at FROM moment)
+                       AND j.kind = ANY(%(kinds)s::text[])
+                     ORDER BY j.run_at
+                     LIMIT 1) due ON true
+              ORDER BY q.n)
+  FROM moment
+"""
 
 
 @dataclass(slots=True)
 class LowWater:
     """The bounds of one claimer for some kinds of one queue."""
 
-    lows: list[datetime]
-    full_at: float | None = None
-    """When everything was last scanned; None: the next scan has to."""
+    queue: str
+    lows: list[datetime] = field(default_factory=lambda: [EPOCH] * len(HEAD_STARTS))
+    looked_at: float | None = None
+    """When everything was last looked at; None: never."""
+    cost: float = 0.0
+    """How many seconds that took."""
+    is_short: bool = True
+    """Whether less was found than was asked for, so that a full look is wanted."""
+    is_fresh: bool = False
+    """Whether nothing was claimed since everything was looked at."""
 
-    def bounds(self, at: float) -> list[datetime]:
-        """Return the bound of each priority; the epoch when a full scan is due."""
-        age = None if self.full_at is None else at - self.full_at
-        is_due = age is None or age >= _FULL_SCAN_EVERY.total_seconds()
-        return [EPOCH] * len(HEAD_STARTS) if is_due else self.lows
+    def is_full_due(self, at: float) -> bool:
+        """Whether the next look has to be a full one."""
+        if self.looked_at is None:
+            return True
+        age = at - self.looked_at
+        rested = age >= _PAUSE_PER_COST * self.cost
+        return age >= _FULL_LOOK_EVERY or (self.is_short and rested)
 
 
-def lows_of(jobs: Sequence[ClaimedJob]) -> list[datetime]:
-    """Return each priority's bound: the earliest row that a full scan met."""
-    earliest: dict[int, bytes] = {}
-    for job in jobs:
-        earliest[job.priority] = min(earliest.get(job.priority, job.due), job.due)
-    return [
-        instant_sent(earliest[priority]) if priority in earliest else EPOCH
-        for priority in range(1, len(HEAD_STARTS) + 1)
+def look(
+    connection: Connection, waters: Sequence[LowWater], kinds: Iterable[str], at: float
+) -> list[bool]:
+    """Return where something of `kinds` is due; in one statement.
+
+    Raises:
+        DatabaseUnavailableError: the connection was lost.
+    """
+    full = [water.is_full_due(at) for water in waters]
+    asked = [
+        (water.queue, priority, EPOCH if is_full else low)
+        for water, is_full in zip(waters, full, strict=True)
+        for priority, low in enumerate(water.lows, 1)
     ]
+    parameters = {
+        "queues": [each[0] for each in asked],
+        "priorities": [each[1] for each in asked],
+        "lows": [each[2] for each in asked],
+        "kinds": sorted(set(kinds)),
+    }
+    began_at = time.monotonic()
+    with unavailable_in_our_words():
+        row = connection.execute(_LOOK, parameters, prepare=True).fetchall()[0]
+    cost = time.monotonic() - began_at
+    moment, earliest = cast("tuple[datetime, list[datetime | None]]", row)
+    found = [
+        earliest[first : first + len(HEAD_STARTS)]
+        for first in range(0, len(earliest), len(HEAD_STARTS))
+    ]
+    for water, is_full, firsts in zip(waters, full, found, strict=True):
+        if is_full:
+            water.lows = [first or moment - _LATE for first in firsts]
+            water.looked_at, water.cost = at, cost
+        water.is_fresh = is_full
+        water.is_short = not any(firsts) or (water.is_short and not is_full)
+    return [any(firsts) for firsts in found]

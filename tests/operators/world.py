@@ -66,7 +66,6 @@ class World:
         self._retry = retry_job(targets, self.units, new_id)
         self._cancel = cancel_job(targets, self.units, new_id)
         self._orders = 0
-        self._claimer = Claimer(self.owner, dict.fromkeys(self.kinds, 60))
 
     def retry(self, key: UUID | str, reason: str = "it is repaired") -> Done:
         return self._retry(str(key), instruct("ann", reason))
@@ -77,11 +76,10 @@ class World:
     def claim(self, kind: str) -> ClaimedJob:
         """Return the next job of the kind, claimed."""
         lane = Lane(QUEUES[kind], (kind,))
-        while True:
-            scan = self._claimer.scan(self.connection, lane, 1, time.monotonic())
-            if scan.jobs or scan.is_full:
-                (job,) = scan.jobs
-                return job
+        # A new claimer looks at everything first.
+        claimer = Claimer(self.owner, dict.fromkeys(self.kinds, 60))
+        (job,) = claimer.scan(self.connection, lane, 1, time.monotonic()).jobs
+        return job
 
     def end(self, job: ClaimedJob, ending: Ending) -> None:
         """End the claim as the settler would."""

@@ -9,7 +9,7 @@ from typing import Any, Final
 import psycopg
 import pytest
 
-from infrastructure.processor import claim
+from infrastructure.processor import claim, low_water
 from infrastructure.processor.low_water import EPOCH
 from tests.fixtures.database import ON_BOTH_SERVERS, TestDatabase
 from tests.processor.test_plans import a_claim, pages
@@ -58,7 +58,7 @@ def analyze(connection: psycopg.Connection[Any]) -> None:
 
 
 def of_a_look(connection: psycopg.Connection[Any]) -> int:
-    return pages(connection, claim._LOOK, LOOK)  # noqa: SLF001 - the statement is the promise
+    return pages(connection, low_water._LOOK, LOOK)  # noqa: SLF001 - the statement is the promise
 
 
 def of_a_claim(connection: psycopg.Connection[Any]) -> int:

@@ -8,7 +8,7 @@ import pytest
 
 from domain.jobs.aggregate import LARGEST_ATTEMPT
 from infrastructure.ids import new_id
-from infrastructure.processor import claim, heartbeat, rescue, succeed
+from infrastructure.processor import claim, heartbeat, low_water, rescue, succeed
 from infrastructure.processor.low_water import EPOCH, HEAD_STARTS
 from tests.fixtures.database import ON_BOTH_SERVERS, TestDatabase
 
@@ -103,7 +103,7 @@ def test_an_idle_look_reads_nothing(full: psycopg.Connection[Any]) -> None:
         "lows": [EPOCH] * 4,
         "kinds": ["noop"],
     }
-    used = explained(full, claim._LOOK, asked)  # noqa: SLF001 - see above
+    used = explained(full, low_water._LOOK, asked)  # noqa: SLF001 - see above
 
     assert used == {"jobs_claim": 0}
 
@@ -191,7 +191,7 @@ def test_a_bounded_look_and_claim_walk_over_no_dead_rows(
         "kinds": ["noop"],
     }
 
-    for statement, asked in ((claim._LOOK, look), (claim._CLAIM, a_claim(1))):  # noqa: SLF001 - see above
+    for statement, asked in ((low_water._LOOK, look), (claim._CLAIM, a_claim(1))):  # noqa: SLF001 - see above
         unbounded = pages(connection, statement, asked)
         bounded = pages(connection, statement, asked | {"lows": [low] * 4})
         assert unbounded > 1_000
