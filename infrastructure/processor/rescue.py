@@ -5,6 +5,7 @@ token that was seen, so two rescuers and a late holder can all try at once.
 """
 
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import Final
 from uuid import UUID
 
@@ -13,8 +14,9 @@ from application.unit import Head, Refused, UnitOfWork, Written
 from domain.event import Actor, Instant
 from domain.jobs.verdict import LeaseLost
 from domain.stream import Ref, StreamKind
+from infrastructure.errors import DatabaseUnavailableError
 from infrastructure.postgres.batch_store import Connections
-from infrastructure.postgres.heads.table import maybe_text, number, text, uuid
+from infrastructure.postgres.heads.table import instant, maybe_text, number, text, uuid
 from infrastructure.processor.settling import Claimed, record_of, settlement
 from infrastructure.telemetry import emit
 
@@ -22,8 +24,7 @@ PAGE: Final = 100
 _FIRST: Final = UUID(int=0)
 _SETTLED_MEANWHILE: Final = Refused("lease_lost")
 
-# A server that has just started cannot know who is alive: for one lease length it
-# lets holders confirm first.  A locked row is being settled.
+# A locked row is being settled.
 _EXPIRED: Final = """
 SELECT j.stream_id, j.token, j.kind, j.args::text, j.correlation_id, j.unique_key,
        w.boot_id IS NULL OR w.stopped_at IS NOT NULL
@@ -34,12 +35,12 @@ SELECT j.stream_id, j.token, j.kind, j.args::text, j.correlation_id, j.unique_ke
    AND j.lease_until < counterfoil.now()
    AND j.kind = ANY(%(kinds)s::text[])
    AND j.stream_id > %(after)s
-   AND pg_postmaster_start_time()
-       < counterfoil.now() - make_interval(secs => %(longest_lease)s)
  ORDER BY j.stream_id
  LIMIT %(page)s
    FOR UPDATE OF j SKIP LOCKED
 """
+
+_SERVER: Final = "SELECT pg_postmaster_start_time(), counterfoil.now()"
 
 # A key whose job is not running under its token holds others back for nothing.  One
 # look by key for each: a join may be planned as a scan of all jobs.
@@ -63,13 +64,47 @@ class Rescuer:
         self._kinds = kinds
         self._actor = actor
         self._after = _FIRST
+        self._server: Instant | None = None
+        """When the server that was last seen had started."""
+        self._back_at: Instant | None = None
+        """Since when the database answers, by its own clock."""
+        self._was_away = False
 
     def round(self) -> int:
         """Return how many jobs were brought back; orphaned keys are freed.
 
+        A database that was away cannot know who is alive: for one lease it lets the
+        holders confirm first.
+
         Raises:
             DatabaseUnavailableError: the database went away on the way.
         """
+        rescued = self._rescue_all() if self._holders_had_their_chance() else 0
+        with self._connections.connection() as connection:
+            connection.execute(_FREE_ORPHANS)
+        return rescued
+
+    def _holders_had_their_chance(self) -> bool:
+        """Whether one lease has passed since the database came back.
+
+        The server's own start comes before its recovery, which may take longer than a
+        lease; so a process that saw another server, or none, counts from now on.
+        """
+        try:
+            with self._connections.connection() as connection:
+                ((started, now),) = connection.execute(_SERVER).fetchall()
+        except DatabaseUnavailableError:
+            self._was_away = True
+            raise
+        if self._back_at is None:
+            self._back_at = instant(started)
+        elif self._was_away or started != self._server:
+            self._back_at = instant(now)
+        self._server, self._was_away = instant(started), False
+        longest = max((kind.lease_seconds for kind in self._kinds.values()), default=0)
+        return instant(now) > self._back_at + timedelta(seconds=longest)
+
+    def _rescue_all(self) -> int:
         rescued = 0
         page = self._expired()
         while page:
@@ -80,8 +115,6 @@ class Rescuer:
                 rescued += self._rescue(row)
             page = self._expired() if len(page) == PAGE else ()
         self._after = _FIRST
-        with self._connections.connection() as connection:
-            connection.execute(_FREE_ORPHANS)
         return rescued
 
     def _expired(self) -> Sequence[tuple[object, ...]]:
@@ -89,7 +122,6 @@ class Rescuer:
         parameters = {
             "kinds": list(self._kinds),
             "silence": max(leases, default=0) // 2,
-            "longest_lease": max(leases, default=0),
             "page": PAGE,
             "after": self._after,
         }

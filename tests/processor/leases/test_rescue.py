@@ -1,5 +1,7 @@
 """Jobs whose lease has ended come back; whoever else has them is left alone."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 
 import pytest
@@ -7,8 +9,10 @@ from psycopg import sql
 
 from domain.jobs.outcome import Completed
 from infrastructure.errors import DatabaseUnavailableError
+from infrastructure.postgres.database import Connection
 from infrastructure.processor import rescue
 from infrastructure.processor.heartbeat import deregister, register
+from infrastructure.processor.rescue import Rescuer
 from tests.fixtures.database import ON_BOTH_SERVERS, TestDatabase
 from tests.fixtures.workers import enqueue, facts, history
 from tests.processor.rig import Rig
@@ -189,3 +193,41 @@ def test_no_lease_is_rescued_right_after_the_servers_start(
     database.advance(back)  # as if it had been started half a minute ago
 
     assert parts.rescuer.round() == 0
+
+
+class Cut:
+    """Lends connections; those of `parts` again once `is_away` is unset."""
+
+    def __init__(self, parts: Rig) -> None:
+        self.is_away = False
+        self._parts = parts
+
+    @contextmanager
+    def connection(self) -> Iterator[Connection]:
+        if self.is_away:
+            msg = "away"
+            raise DatabaseUnavailableError(msg)
+        with self._parts.pool.connection() as connection:
+            yield connection
+
+
+def test_i4_a_process_that_lost_the_database_lets_its_holders_confirm_first(
+    database: TestDatabase, parts: Rig
+) -> None:
+    """Recovery may take longer than a lease: the server's start says nothing then."""
+    enqueue(parts.connection, "noop")
+    (held,) = parts.claim()
+    cut = Cut(parts)
+    rescuer = Rescuer(cut, parts.store, parts.kinds, parts.actor)
+    assert rescuer.round() == 0
+
+    cut.is_away = True
+    with pytest.raises(DatabaseUnavailableError):
+        rescuer.round()
+    database.advance(PAST_A_LEASE)
+    cut.is_away = False
+    assert rescuer.round() == 0
+    assert parts.beat([held]) == []  # alive, and back as soon as the database is
+
+    database.advance(PAST_A_LEASE)  # now it was silent for a whole lease
+    assert rescuer.round() == 1
