@@ -171,11 +171,15 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _leave(*_: object) -> None:
+    sys.exit(_TERMINATED)
+
+
 def main() -> int:
     """Run what the command line asks for; return the exit code."""
     asked = _parser().parse_args()
     # Whoever ends a run ends its server and its workers with it.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(_TERMINATED))
+    signal.signal(signal.SIGTERM, _leave)
     names = _chosen(asked.systems, [it.name for it in SYSTEMS], "queue")
     console = Console(file=sys.stdout, width=None if sys.stdout.isatty() else 120)
     os.environ.pop("COUNTERFOIL_DATABASE_URL", None)
