@@ -23,7 +23,12 @@ _UUID: Final = postgres.types["uuid"].oid
 _UUIDS: Final = postgres.types["uuid"].array_oid
 _INT4: Final = postgres.types["int4"].oid
 _INT4S: Final = postgres.types["int4"].array_oid
+_INT2: Final = postgres.types["int2"].oid
+_INT2S: Final = postgres.types["int2"].array_oid
+_TEXT: Final = postgres.types["text"].oid
+_TEXTS: Final = postgres.types["text"].array_oid
 _BEFORE_UUID: Final = (16).to_bytes(4)
+_NULL: Final = (-1).to_bytes(4, signed=True)
 _UNIX_MS_BYTES: Final = 6
 _RANDOM_BYTES: Final = 10
 
@@ -83,6 +88,40 @@ class IntArray:
         self.packed = head + pack(f"!{2 * n}i", *with_lengths)
 
 
+class SmallIntArray:
+    """A `smallint[]` parameter; give it as `%(name)b`."""
+
+    __slots__ = ("packed",)
+
+    def __init__(self, values: Sequence[int]) -> None:
+        """Pack `values`.
+
+        Raises:
+            struct.error: one of them does not fit into 16 bits.
+        """
+        n = len(values)
+        with_lengths = [2] * (2 * n)
+        with_lengths[1::2] = values
+        head = _HEADER.pack(1, 0, _INT2, n, 1)
+        self.packed = head + pack("!" + "ih" * n, *with_lengths)
+
+
+class TextArray:
+    """A `text[]` parameter; give it as `%(name)b`."""
+
+    __slots__ = ("packed",)
+
+    def __init__(self, texts: Sequence[bytes | None]) -> None:
+        """Pack texts in UTF-8, which is what our connections speak; None is NULL."""
+        parts = [_HEADER.pack(1, None in texts, _TEXT, len(texts), 1)]
+        for text in texts:
+            if text is None:
+                parts.append(_NULL)
+            else:
+                parts += (len(text).to_bytes(4), text)
+        self.packed = b"".join(parts)
+
+
 class _UuidArrayDumper(Dumper):
     format = Format.BINARY
     oid = _UUIDS
@@ -101,7 +140,27 @@ class _IntArrayDumper(Dumper):
         return obj.packed
 
 
+class _SmallIntArrayDumper(Dumper):
+    format = Format.BINARY
+    oid = _INT2S
+
+    @override
+    def dump(self, obj: SmallIntArray) -> bytes:
+        return obj.packed
+
+
+class _TextArrayDumper(Dumper):
+    format = Format.BINARY
+    oid = _TEXTS
+
+    @override
+    def dump(self, obj: TextArray) -> bytes:
+        return obj.packed
+
+
 def take_packed_arrays(connection: psycopg.Connection[Any]) -> None:
     """Let `connection` send packed arrays."""
     connection.adapters.register_dumper(UuidArray, _UuidArrayDumper)
     connection.adapters.register_dumper(IntArray, _IntArrayDumper)
+    connection.adapters.register_dumper(SmallIntArray, _SmallIntArrayDumper)
+    connection.adapters.register_dumper(TextArray, _TextArrayDumper)

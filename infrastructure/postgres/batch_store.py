@@ -12,27 +12,26 @@ import random
 import time
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 from uuid import UUID
 
 import psycopg
 
-from application.unit import Group, Head, Refused, Result, Unstorable, Written
-from domain.event import Instant
-from domain.stream import Change, Ref, StreamKind
+from application.unit import Group, Refused, Result, Unstorable, Written
 from infrastructure.errors import DatabaseUnavailableError
 from infrastructure.ids import new_id
 from infrastructure.postgres.appending import (
-    TABLES,
     Decided,
     HeadMissedError,
     UnencodableError,
     write,
 )
 from infrastructure.postgres.database import Connection, is_gone, transaction
-from infrastructure.postgres.heads.jobs import READ_DEAD
-from infrastructure.postgres.heads.jobs import head_of as job_head
-from infrastructure.postgres.heads.table import instant, number, uuid
+from infrastructure.postgres.heads.table import number, uuid
+from infrastructure.postgres.locking import lock
+
+if TYPE_CHECKING:
+    from domain.stream import Change
 
 _LONGEST_PAUSE_SECONDS: Final = 1.0
 
@@ -45,8 +44,6 @@ _RACES: Final = ("40001", "40P01", "55P03")
 _MACHINE: Final = ("53", "57", "58", "25006", "XX")
 """Disk full, shutting down, I/O error, read-only, internal: nobody's data is guilty."""
 
-_NOW: Final = "SELECT counterfoil.now()"
-
 _COMMITTED: Final = """
 SELECT stream_id, max(position)
   FROM counterfoil.events
@@ -54,8 +51,6 @@ SELECT stream_id, max(position)
    AND meta->>'commit_id' = %(commit_id)s
  GROUP BY stream_id
 """
-
-_LOCK_DEAD: Final = READ_DEAD + " ORDER BY stream_id FOR UPDATE"
 
 
 class Connections(Protocol):
@@ -125,7 +120,7 @@ class _Unit:
     def __init__(self, groups: Sequence[Group]) -> None:
         self._groups = groups
         self._commit_id: UUID = new_id()
-        self._refs = sorted({ref for group in groups for ref in group.refs})
+        self._refs = {ref for group in groups for ref in group.refs}
         self._last: list[tuple[Change, ...] | Refused] = []
         self.has_sent = False
         """Whether this turn has sent something that could be committed."""
@@ -135,8 +130,8 @@ class _Unit:
     def run(self, connection: Connection) -> list[Result]:
         """Return the results of one turn, committed."""
         self.has_sent = False
-        with transaction(connection):
-            now, heads = _lock(connection, self._refs)
+        with transaction(connection, keyed=True):
+            now, heads = lock(connection, self._refs)
             if self.is_in_doubt:
                 # The locks above waited for the backend whose answer was lost.
                 found = self._committed(connection)
@@ -174,40 +169,6 @@ class _Unit:
             )
             for answer in self._last
         ]
-
-
-def _lock(
-    connection: Connection, refs: Sequence[Ref]
-) -> tuple[Instant, dict[Ref, Head]]:
-    """Return the clock and the heads, locked in the global order."""
-    by_kind = {
-        kind: [ref.id for ref in refs if ref.kind is kind]
-        for kind in TABLES
-        if any(ref.kind is kind for ref in refs)
-    }
-    # No pipeline: a client that freezes before it has sent Sync would keep these
-    # locks for as long as it is frozen, because no timeout of the server runs then.
-    cursors = {
-        kind: connection.execute(TABLES[kind].lock, {"ids": ids})
-        for kind, ids in by_kind.items()
-    }
-    # After the locks: a decision's clock is never older than what it decides on.
-    clock = connection.execute(_NOW)
-    heads: dict[Ref, Head] = {}
-    for kind, cursor in cursors.items():
-        for row in cursor.fetchall():
-            stream_id, head = TABLES[kind].head(row)
-            heads[Ref(kind, stream_id)] = head
-    dead = [
-        id_
-        for id_ in by_kind.get(StreamKind.JOB, [])
-        if Ref(StreamKind.JOB, id_) not in heads
-    ]
-    if dead:
-        for row in connection.execute(_LOCK_DEAD, {"ids": dead}).fetchall():
-            stream_id, head = job_head(row)
-            heads[Ref(StreamKind.JOB, stream_id)] = head
-    return instant(clock.fetchall()[0][0]), heads
 
 
 def _is_machine(error: psycopg.Error) -> bool:

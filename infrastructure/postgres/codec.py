@@ -55,6 +55,11 @@ def encode(value: msgspec.Struct) -> str:
     return _encoder.encode(value).decode()
 
 
+def encoded(value: object) -> bytes:
+    """Return a struct, or what is made of plain JSON, as JSON in UTF-8."""
+    return _encoder.encode(value)
+
+
 def decode_event(tag: str, schema: int, data: bytes | str) -> Event:
     """Return the event of one row of the log.
 

@@ -35,13 +35,14 @@ type Connection = psycopg.Connection[tuple[object, ...]]
 LEAST_VERSION: Final = 15
 _SETTING: Final = "COUNTERFOIL_DATABASE_URL"
 CONNECT_SECONDS: Final = 10
-_LINK: Final = {
+_LINK: Final[dict[str, str | int]] = {
     "connect_timeout": CONNECT_SECONDS,
     # A peer that vanished without a word is noticed long before a lease ends.
     "keepalives_idle": 5,
     "keepalives_interval": 5,
     "keepalives_count": 3,
     "tcp_user_timeout": 20_000,
+    "client_encoding": "utf8",  # of JSON, whatever the environment says
 }
 _POOL_WAIT_SECONDS: Final = 30.0
 _LONGEST_PAUSE_SECONDS: Final = 1.0
@@ -57,6 +58,14 @@ BEGIN;
 SET LOCAL lock_timeout = '2s';
 SET LOCAL idle_in_transaction_session_timeout = '10s';
 SET LOCAL jit = off
+"""
+
+# A plan made while a table was small would scan it whole for as long as nobody
+# analyzes it, and one made anew for every few keys costs more than their look-up.
+_BEGIN_KEYED: Final = f"""
+{_BEGIN};
+SET LOCAL enable_seqscan = off;
+SET LOCAL plan_cache_mode = force_generic_plan
 """
 
 _GONE: Final = ("08", "57P01", "57P02", "57P03", "53300")
@@ -140,8 +149,10 @@ _SWALLOWED: Final = "an error inside the transaction was swallowed; it cannot co
 
 
 @contextmanager
-def transaction(connection: Connection) -> Generator[None]:
+def transaction(connection: Connection, *, keyed: bool = False) -> Generator[None]:
     """Commit at the end, or roll back; locks are waited for 2 s at most.
+
+    In a `keyed` one every statement finds its rows by their keys, and is planned so.
 
     A transaction that does nothing for 10 s is ended by the server.  Inside,
     `connection.transaction()` makes savepoints, and pipelines begin and end: only
@@ -155,7 +166,7 @@ def transaction(connection: Connection) -> Generator[None]:
     if connection.info.pipeline_status:
         raise RuntimeError(_IN_PIPELINE)
     with unavailable_in_our_words():
-        connection.execute(_BEGIN, prepare=False)
+        connection.execute(_BEGIN_KEYED if keyed else _BEGIN, prepare=False)
         try:
             yield
             _refuse_half(connection)

@@ -11,7 +11,6 @@ from application.ports import OperationRow, SettledOrder
 from application.unit import Head
 from domain.event import JsonObject
 from domain.stream import Ref, StreamKind
-from infrastructure.postgres.appending import TABLES
 from infrastructure.postgres.batch_store import Connections
 from infrastructure.postgres.codec import decode_event
 from infrastructure.postgres.heads.entitlements import ENTITLEMENTS
@@ -25,6 +24,7 @@ from infrastructure.postgres.heads.table import (
     text,
     uuid,
 )
+from infrastructure.postgres.locking import TABLES
 
 if TYPE_CHECKING:
     from domain.order.events import OrderEvent

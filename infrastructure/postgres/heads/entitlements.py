@@ -44,6 +44,7 @@ UPDATE counterfoil.entitlements e
        observed = r.observed
   FROM jsonb_populate_recordset(NULL::counterfoil.entitlements, %(rows)s::jsonb) r
  WHERE e.stream_id = r.stream_id
+   AND e.stream_id = ANY(%(ids)b::uuid[])
 """
 
 _desired = msgspec.json.Decoder(Desired)
@@ -78,5 +79,11 @@ def _columns(change: Change, _meta: Meta) -> Columns:
 
 
 ENTITLEMENTS: Final = HeadTable(
-    read=_READ, insert=_INSERT, update=_UPDATE, head=head_of, columns=_columns
+    name="entitlements",
+    read=_READ,
+    width=12,
+    insert=_INSERT,
+    update=_UPDATE,
+    head=head_of,
+    columns=_columns,
 )

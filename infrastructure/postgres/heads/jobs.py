@@ -30,15 +30,16 @@ _READ: Final = """
 SELECT stream_id, tenant_id, correlation_id, version, state, kind, queue, priority,
        unique_key, serial_key, serial_order, run_at, max_attempts, deadline, cause,
        attempt, parkings, token, owner_host, owner_pid, owner_boot, cancel_requested,
-       NULL, error_code, lease_until
+       NULL::text, error_code, lease_until
   FROM counterfoil.jobs
  WHERE stream_id = ANY(%(ids)s)
 """
 
 READ_DEAD: Final = """
 SELECT stream_id, tenant_id, correlation_id, version, state, kind, queue, priority,
-       unique_key, serial_key, serial_order, run_at, max_attempts, deadline, NULL,
-       attempt, parkings, NULL, NULL, NULL, NULL, false, code, error_code, NULL
+       unique_key, serial_key, serial_order, run_at, max_attempts, deadline,
+       NULL::text, attempt, parkings, NULL::integer, NULL::text, NULL::integer,
+       NULL::uuid, false, code, error_code, NULL::timestamptz
   FROM counterfoil.jobs_dead
  WHERE stream_id = ANY(%(ids)s)
 """
@@ -70,31 +71,35 @@ UPDATE counterfoil.jobs j
        progress = CASE WHEN r.state = 'running' THEN j.progress END
   FROM jsonb_populate_recordset(NULL::counterfoil.jobs, %(rows)s::jsonb) r
  WHERE j.stream_id = r.stream_id
+   AND j.stream_id = ANY(%(ids)b::uuid[])
 """
 
 FREE_KEYS: Final = """
-DELETE FROM counterfoil.running_keys WHERE job_id = ANY(%(ids)s)
+DELETE FROM counterfoil.running_keys WHERE job_id = ANY(%(ids)b::uuid[])
 """
 
 DELETE: Final = """
-DELETE FROM counterfoil.jobs WHERE stream_id = ANY(%(ids)s)
+DELETE FROM counterfoil.jobs WHERE stream_id = ANY(%(ids)b::uuid[])
+"""
+
+# Two steps of one statement: `BURY` inserts what `DIE` took out.
+DIE: Final = """
+DELETE FROM counterfoil.jobs j
+ USING jsonb_populate_recordset(NULL::counterfoil.jobs_dead, %(rows)s::jsonb) r
+ WHERE j.stream_id = r.stream_id
+   AND j.stream_id = ANY(%(ids)b::uuid[])
+RETURNING j.args, j.correlation_id, r.stream_id, r.tenant_id, r.version, r.state,
+          r.kind, r.queue, r.priority, r.run_at, r.attempt, r.parkings,
+          r.max_attempts, r.unique_key, r.serial_key, r.serial_order, r.deadline,
+          r.code, r.error_code
 """
 
 BURY: Final = """
-WITH gone AS (
-    DELETE FROM counterfoil.jobs j
-     USING jsonb_populate_recordset(NULL::counterfoil.jobs_dead, %(rows)s::jsonb) r
-     WHERE j.stream_id = r.stream_id
-    RETURNING j.args, j.correlation_id, r.stream_id, r.tenant_id, r.version, r.state,
-              r.kind, r.queue, r.priority, r.run_at, r.attempt, r.parkings,
-              r.max_attempts, r.unique_key, r.serial_key, r.serial_order, r.deadline,
-              r.code, r.error_code
-)
 INSERT INTO counterfoil.jobs_dead (
     args, correlation_id, stream_id, tenant_id, version, state, kind, queue, priority,
     run_at, attempt, parkings, max_attempts, unique_key, serial_key, serial_order,
     deadline, code, error_code)
-SELECT * FROM gone
+SELECT * FROM jobs_died
 """
 
 EXHUME: Final = """
@@ -161,5 +166,11 @@ def columns_of(change: Change, meta: Meta) -> Columns:
 
 
 JOBS: Final = HeadTable(
-    read=_READ, insert=_INSERT, update=_UPDATE, head=head_of, columns=columns_of
+    name="jobs",
+    read=_READ,
+    width=25,
+    insert=_INSERT,
+    update=_UPDATE,
+    head=head_of,
+    columns=columns_of,
 )

@@ -48,6 +48,7 @@ UPDATE counterfoil.operations o
        covered_by = r.covered_by
   FROM jsonb_populate_recordset(NULL::counterfoil.operations, %(rows)s::jsonb) r
  WHERE o.stream_id = r.stream_id
+   AND o.stream_id = ANY(%(ids)b::uuid[])
 """
 
 _desired = msgspec.json.Decoder(Desired)
@@ -86,5 +87,11 @@ def _columns(change: Change, meta: Meta) -> Columns:
 
 
 OPERATIONS: Final = HeadTable(
-    read=_READ, insert=_INSERT, update=_UPDATE, head=_head, columns=_columns
+    name="operations",
+    read=_READ,
+    width=17,
+    insert=_INSERT,
+    update=_UPDATE,
+    head=_head,
+    columns=_columns,
 )

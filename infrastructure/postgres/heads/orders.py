@@ -37,6 +37,7 @@ UPDATE counterfoil.orders o
        fulfilled_by = r.fulfilled_by
   FROM jsonb_populate_recordset(NULL::counterfoil.orders, %(rows)s::jsonb) r
  WHERE o.stream_id = r.stream_id
+   AND o.stream_id = ANY(%(ids)b::uuid[])
 """
 
 
@@ -66,5 +67,11 @@ def _columns(change: Change, meta: Meta) -> Columns:
 
 
 ORDERS: Final = HeadTable(
-    read=_READ, insert=_INSERT, update=_UPDATE, head=_head, columns=_columns
+    name="orders",
+    read=_READ,
+    width=13,
+    insert=_INSERT,
+    update=_UPDATE,
+    head=_head,
+    columns=_columns,
 )

@@ -21,32 +21,35 @@ _encoder = msgspec.json.Encoder()
 class HeadTable:
     """How one kind of head is locked, read and written."""
 
+    name: LiteralString
     read: LiteralString
     """SELECT … WHERE stream_id = ANY(%(ids)s); its columns are what `head` takes."""
+    width: int
+    """How many columns that are."""
     insert: LiteralString
+    """Of %(rows)s."""
     update: LiteralString
+    """By %(rows)s, and %(ids)b of the same rows: whatever is joined, by the key."""
     head: Callable[[Row], tuple[UUID, Head]]
     columns: Callable[[Change, Meta], Columns]
     """The row of a birth; an update uses the folded ones among them."""
-
-    @property
-    def lock(self) -> LiteralString:
-        """`read` in id order, holding the rows until the transaction's end."""
-        return self.read + " ORDER BY stream_id FOR UPDATE"
 
 
 def rows_as_json(rows: Sequence[Columns]) -> str:
     """Return rows as the JSON array that `jsonb_populate_recordset` reads.
 
+    What is None is left out: that is NULL as well, and less to parse.
+
     Raises:
         UnicodeEncodeError: a text holds a lone surrogate.
     """
-    return _encoder.encode(rows).decode()
+    told = [{k: v for k, v in row.items() if v is not None} for row in rows]
+    return _encoder.encode(told).decode()
 
 
 def folded(state: State) -> Columns:
-    """Return the state's fields as columns; nested structs become JSON."""
-    columns: Columns = msgspec.to_builtins(state)
+    """Return the state's fields as columns; nested structs become JSON later."""
+    columns: Columns = msgspec.structs.asdict(state)
     columns["state"] = columns.pop("stage")
     return columns
 
