@@ -8,7 +8,7 @@ from typing import Final, Self
 
 from infrastructure.errors import InfrastructureError
 
-_ROOT: Final = Path(__file__).resolve().parents[1]
+ROOT: Final = Path(__file__).resolve().parents[1]
 _STOP_SECONDS: Final = 60.0
 
 
@@ -36,7 +36,7 @@ class WorkerProcess:
                 stdout=subprocess.PIPE,
                 stderr=log,
                 text=True,
-                cwd=_ROOT,
+                cwd=ROOT,
                 env=os.environ | settings,
             )
 
