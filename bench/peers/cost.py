@@ -87,11 +87,12 @@ class Look:
 
 
 def look(connection: Connection, workers: Iterable[int]) -> Look:
-    """Read all counters; `workers` are process ids."""
+    """Read all counters; `workers` are process ids.  What we ask costs nobody."""
     backend = number(connection.execute(_BACKEND).fetchall()[0][0])
     postmaster = parse((_PROC / str(backend) / "stat").read_text()).parent
     wal, disk = (number(each) for each in connection.execute(_LOOK).fetchall()[0])
-    return Look(processor_seconds(workers), family_seconds(postmaster), wal, disk)
+    server = family_seconds(postmaster) - processor_seconds([backend])
+    return Look(processor_seconds(workers), server, wal, disk)
 
 
 def dead_rows(connection: Connection) -> int:
