@@ -50,7 +50,8 @@ WITH moment AS MATERIALIZED (
           LEFT JOIN LATERAL (
                SELECT e.stream_id
                  FROM counterfoil.jobs e
-                WHERE e.tenant_id = j.tenant_id
+                WHERE j.serial_key IS NOT NULL  -- most have none: no look at all
+                  AND e.tenant_id = j.tenant_id
                   AND e.serial_key = j.serial_key
                   AND e.state = 'waiting'
                   AND e.run_at <= (SELECT at FROM moment)
@@ -76,6 +77,8 @@ WITH moment AS MATERIALIZED (
 )
 """
 
+# JSON is made from rows: their types are looked up once a statement, those of
+# jsonb_build_object's arguments once a row.
 _TAKE: Final = """
 , keys AS (
     INSERT INTO counterfoil.running_keys (tenant_id, key, job_id, token)
@@ -114,12 +117,10 @@ _TAKE: Final = """
     INSERT INTO counterfoil.events
            (tenant_id, stream_id, version, type, schema, data, meta)
     SELECT tenant_id, stream_id, token, 'job.claimed', 1,
-           jsonb_build_object('attempt', attempt, 'token', token,
-               'owner', %(owner)s::jsonb,
-               'lease_seconds', (%(leases)s::jsonb->>kind)::int),
-           jsonb_build_object('actor', %(actor)s::jsonb,
-               'correlation_id', correlation_id,
-               'commit_id', %(claim_id)s::text)
+           (SELECT to_jsonb(data)
+              FROM (SELECT attempt, token, %(owner)s::jsonb AS owner,
+                           (%(leases)s::jsonb->>kind)::int AS lease_seconds) data),
+           jsonb_set(%(meta)s::jsonb, '{correlation_id}', to_jsonb(correlation_id))
       FROM claimed
      ORDER BY run_at
 )
@@ -164,9 +165,9 @@ class Claimer:
             "pid": owner.pid,
             "boot": owner.boot,
             "owner": msgspec.json.encode(owner).decode(),
-            "actor": msgspec.json.encode(actor_of(owner)).decode(),
             "leases": msgspec.json.encode(leases).decode(),
         }
+        self._actor = actor_of(owner)
         self._water: dict[Lane, LowWater] = {}
         self._barred = Barred()
 
@@ -219,7 +220,10 @@ class Claimer:
         What is before that row is claimed first; once it is at the front, it is barred.
         """
         try:
-            return _once(connection, asked | {"claim_id": new_id()})
+            claim_id = new_id()
+            meta = {"actor": self._actor, "commit_id": claim_id}
+            told = msgspec.json.encode(meta).decode()
+            return _once(connection, asked | {"claim_id": claim_id, "meta": told})
         except (psycopg.DataError, psycopg.IntegrityError) as error:
             n = number(asked["n"])
             if n > 1:

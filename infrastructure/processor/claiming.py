@@ -59,6 +59,7 @@ class ClaimLoop:
         self._lanes = [route.lane for route in self._routes]
         self._more_due: set[Lane] = set()
         """Lanes whose last claim got all it asked for."""
+        self._looked_at = 0.0
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._loop, name="claim", daemon=True)
         self._worked_at = time.monotonic()
@@ -122,8 +123,7 @@ class ClaimLoop:
         A lane whose last claim got all it asked for is not looked at before the next.
         """
         routes = [it for it in self._routes if it.is_direct or self._room(it)]
-        unsure = [it.lane for it in routes if it.lane not in self._more_due]
-        due = self._claimer.look(connection, unsure, time.monotonic()) if unsure else ()
+        due = self._due(connection, routes)
         claimed = 0
         for route in routes:
             if route.lane in self._more_due or route.lane.queue in due:
@@ -131,6 +131,19 @@ class ClaimLoop:
             elif route.is_direct:
                 self._slots.unreserve(route.lane.queue)
         return claimed
+
+    def _due(self, connection: Connection, routes: list[_Route]) -> set[str]:
+        """Return the queues in which something is due, as far as that is not known.
+
+        A worker that is busy looks at its other queues as often as an idle one.
+        """
+        unsure = [it.lane for it in routes if it.lane not in self._more_due]
+        now = time.monotonic()
+        is_busy = bool(self._more_due)
+        if not unsure or (is_busy and now - self._looked_at < POLL_SECONDS[1]):
+            return set()
+        self._looked_at = now
+        return self._claimer.look(connection, unsure, now)
 
     def _room(self, route: _Route) -> int:
         """Return how many jobs the buffer takes; none while too many are unsettled."""

@@ -39,7 +39,7 @@ from infrastructure.telemetry import emit
 if TYPE_CHECKING:
     from uuid import UUID
 
-LARGEST_BATCH: Final = 500
+LARGEST_BATCH: Final = 1_000
 _PAUSE_SECONDS: Final = 0.25
 
 

@@ -3,29 +3,42 @@
 Every queue has as many handler threads as it may run jobs at once.  Kinds that ask
 a provider are claimed only into slots that are free; other kinds may wait in a
 prefetch buffer, behind them (mechanisms 20).
+
+The buffer is as large as its queue is fast: it doubles when half of it was run within
+a moment, and halves while jobs wait in it for a second, because another process may
+have had a thread for them.
 """
 
 import threading
+import time
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
 from infrastructure.processor.leases import Held
 
-PREFETCH: Final = 500
-"""Jobs of kinds without a provider that may wait, claimed, for a free thread."""
+PREFETCH: Final = 1_500
+"""Jobs of kinds without a provider that may wait, claimed, for a free thread, where
+they are run fast.  Claims of 500 drained a tenth less (docs/profiles.md)."""
 
-_LOW: Final = PREFETCH // 2
-"""The buffer is filled up from here on, so that no claim is made for a few jobs."""
+LEAST_PREFETCH: Final = 64
+_BRISK_SECONDS: Final = 0.25
+_SLOW_SECONDS: Final = 1.0
 
 
 @dataclass(slots=True)
 class _Queue:
     limit: int
+    prefetch: int
+    """Jobs that may wait in `buffered`; it is filled up once half of them are gone."""
     ready: threading.Condition
     """Its handler threads wait here, and are woken one for each job."""
     direct: deque[Held] = field(default_factory=deque[Held])
     buffered: deque[Held] = field(default_factory=deque[Held])
+    filled_at: float = 0.0
+    """When `buffered` was last full; monotonic seconds."""
+    was_filled: bool = False
     running: int = 0
     reserved: int = 0
     """Slots kept for the jobs of a claim that is being made."""
@@ -43,11 +56,19 @@ class _Queue:
 class Slots:
     """The slots of all queues of one process; safe for its threads."""
 
-    def __init__(self, limits: dict[str, int], most: int | None) -> None:
+    def __init__(
+        self,
+        limits: dict[str, int],
+        most: int | None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         """Allow `limits[queue]` jobs at once, and never more than `most` in all."""
+        self._clock = clock
         self._lock = threading.Lock()
         self._queues = {
-            name: _Queue(limit, threading.Condition(self._lock))
+            name: _Queue(
+                limit, max(LEAST_PREFETCH, limit), threading.Condition(self._lock)
+            )
             for name, limit in limits.items()
         }
         sum_of_limits = sum(limits.values())
@@ -105,9 +126,19 @@ class Slots:
 
     def room(self, queue: str) -> int:
         """Return how many other jobs may be claimed into the prefetch buffer."""
+        now = self._clock()
         with self._lock:
-            waiting = len(self._queues[queue].buffered)
-            return 0 if waiting > _LOW else PREFETCH - waiting
+            mine = self._queues[queue]
+            waiting, age = len(mine.buffered), now - mine.filled_at
+            if waiting > mine.prefetch // 2:
+                if age > _SLOW_SECONDS:
+                    mine.prefetch = max(mine.prefetch // 2, LEAST_PREFETCH, mine.limit)
+                    mine.filled_at, mine.was_filled = now, False
+                return 0
+            if mine.was_filled and age < _BRISK_SECONDS:
+                mine.prefetch = min(mine.prefetch * 2, PREFETCH)
+            mine.was_filled = False
+            return mine.prefetch - waiting
 
     def put(self, held: list[Held]) -> None:
         """Let threads take claimed jobs; those that ask a provider go first."""
@@ -120,7 +151,10 @@ class Slots:
                     mine.direct.append(each)
                 else:
                     mine.buffered.append(each)
+            now = self._clock()
             for mine in self._queues.values():
+                if len(mine.buffered) >= mine.prefetch:
+                    mine.filled_at, mine.was_filled = now, True
                 mine.ready.notify(len(mine.direct) + len(mine.buffered))
 
     def take(self, queue: str) -> Held | None:
@@ -136,7 +170,7 @@ class Slots:
                 self._spoken_for -= 1
             else:
                 held = mine.buffered.popleft()
-                if len(mine.buffered) == _LOW:
+                if len(mine.buffered) == mine.prefetch // 2:
                     self._claimer.notify()
             mine.running += 1
             self._running += 1

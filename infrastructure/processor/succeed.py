@@ -45,12 +45,14 @@ WITH ended AS (
     INSERT INTO counterfoil.events
            (tenant_id, stream_id, version, type, schema, data, meta)
     SELECT tenant_id, stream_id, version + 1, 'job.succeeded', 1,
-           jsonb_build_object('attempt', attempt, 'token', token,
-               'result', result::jsonb),
-           jsonb_build_object('actor', %(actor)s::jsonb,
-               'correlation_id', correlation_id,
-               'causation', jsonb_build_object('job', stream_id, 'token', token),
-               'commit_id', %(commit_id)s::text)
+           (SELECT to_jsonb(data)
+              FROM (SELECT attempt, token, result::jsonb AS result) data),
+           (SELECT to_jsonb(meta)
+              FROM (SELECT %(actor)s::jsonb AS actor, correlation_id,
+                           (SELECT to_jsonb(causation)
+                              FROM (SELECT stream_id AS job, token) causation)
+                           AS causation,
+                           %(commit_id)s::text AS commit_id) meta)
       FROM gone
       JOIN ended USING (stream_id)
      ORDER BY n
@@ -60,8 +62,9 @@ WITH ended AS (
            (id, position, tenant_id, topic, stream_id, version, data)
     SELECT e.message_id, l.position, g.tenant_id, 'job.succeeded', g.stream_id,
            g.version + 1,
-           jsonb_build_object('job_id', g.stream_id, 'kind', g.kind,
-               'attempt', g.attempt, 'code', NULL)
+           (SELECT to_jsonb(data)
+              FROM (SELECT g.stream_id AS job_id, g.kind, g.attempt,
+                           NULL::text AS code) data)
       FROM gone g
       JOIN ended e ON e.stream_id = g.stream_id
       JOIN logged l ON l.stream_id = g.stream_id

@@ -5,7 +5,7 @@ from typing import Any
 
 from domain.jobs.outcome import Completed
 from infrastructure.processor.leases import Held
-from infrastructure.processor.slots import PREFETCH, Slots
+from infrastructure.processor.slots import LEAST_PREFETCH, PREFETCH, Slots
 from tests.fixtures.workers import kind
 from tests.processor.claims import claimed
 
@@ -94,12 +94,74 @@ def test_i13_a_slot_is_kept_also_below_the_cap_of_the_process() -> None:
     assert thread.job() is not None
 
 
+class Clock:
+    """Seconds that the test moves."""
+
+    def __init__(self) -> None:
+        self.at = 100.0
+
+    def __call__(self) -> float:
+        return self.at
+
+
+def fill(slots: Slots) -> int:
+    """Claim what there is room for; return how many that were."""
+    n = slots.room("q")
+    slots.put([held() for _ in range(n)])
+    return n
+
+
+def run_all(slots: Slots, jobs: int) -> None:
+    for _ in range(jobs):
+        assert slots.take("q") is not None
+        slots.give_back("q")
+
+
 def test_the_buffer_is_bounded() -> None:
     slots = Slots({"q": 1}, None)
-    assert slots.room("q") == PREFETCH
-    slots.put([held() for _ in range(PREFETCH)])
 
+    assert fill(slots) == LEAST_PREFETCH
     assert slots.room("q") == 0
+
+
+def test_the_buffer_grows_while_its_jobs_are_run_at_once() -> None:
+    clock = Clock()
+    slots = Slots({"q": 1}, None, clock)
+    sizes = [0]
+    while len(sizes) < 10:
+        sizes.append(fill(slots))
+        clock.at += 0.1
+        run_all(slots, sizes[-1])
+
+    assert sizes[1:4] == [LEAST_PREFETCH, 2 * LEAST_PREFETCH, 4 * LEAST_PREFETCH]
+    assert sizes[-2:] == [PREFETCH, PREFETCH]
+
+
+def test_the_buffer_does_not_grow_when_its_jobs_took_their_time() -> None:
+    clock = Clock()
+    slots = Slots({"q": 1}, None, clock)
+    run_all(slots, fill(slots))
+    clock.at += 0.5
+
+    assert slots.room("q") == LEAST_PREFETCH
+
+
+def test_i13_the_buffer_shrinks_while_jobs_wait_that_others_could_run() -> None:
+    clock = Clock()
+    slots = Slots({"q": 1}, None, clock)
+    for _ in range(3):
+        run_all(slots, fill(slots))
+    assert fill(slots) == 8 * LEAST_PREFETCH
+
+    clock.at += 2
+    assert slots.room("q") == 0  # they are still there
+    run_all(slots, 6 * LEAST_PREFETCH + 1)
+
+    assert slots.room("q") == 2 * LEAST_PREFETCH + 1
+
+
+def test_a_buffer_holds_at_least_a_job_for_each_thread() -> None:
+    assert Slots({"q": 200}, None).room("q") == 200
 
 
 def test_closing_returns_what_no_thread_has_taken_and_ends_the_threads() -> None:
