@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import StatisticsError
 from tempfile import TemporaryDirectory
 from typing import Final
 
@@ -25,6 +26,7 @@ from rich.progress import (
 
 from bench import machine
 from bench.ground import ground
+from bench.lines import Measure, Series
 from bench.peers.families import Planned, known, planned
 from bench.peers.field import Failure, Fields
 from bench.peers.figures import figures
@@ -110,7 +112,7 @@ class Run:
             peers=self._peers,
             figures=figures(measures, self._rounds),
             failures=self.fields.failures,
-            series=drawn({each.name: each.series() for each in measures}),
+            series=drawn({each.name: _series(each) for each in measures}),
             rounds=list(self._rounds),
             samples={
                 each.name: list(each.samples)
@@ -118,6 +120,13 @@ class Run:
                 if isinstance(each, Sampled)
             },
         )
+
+
+def _series(measure: Measure) -> Series:
+    try:
+        return measure.series()
+    except StatisticsError:
+        return {}  # none of its rounds has succeeded so far
 
 
 def _progress(console: Console) -> Progress:

@@ -12,6 +12,7 @@ from tests.log.plain import append
 pytestmark = [pytest.mark.database, ON_BOTH_SERVERS]
 
 OF_THE_INSTALLATION = {
+    "idle_signs",  # a worker serves all tenants
     "checkpoints",  # a projection follows the whole log
     "installation",
     "schema_migrations",  # the migrator's own

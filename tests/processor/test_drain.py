@@ -17,6 +17,7 @@ from domain.jobs.verdict import Budget
 from domain.stream import Ref, StreamKind
 from infrastructure.postgres.batch_store import BatchStore
 from infrastructure.postgres.database import Database
+from infrastructure.processor.slots import LEAST_PREFETCH
 from tests.fixtures.database import ON_BOTH_SERVERS, TestDatabase
 from tests.fixtures.proxy import Proxy
 from tests.fixtures.workers import (
@@ -292,7 +293,7 @@ def test_i13_a_full_buffer_does_not_starve_those_that_ask_a_provider(
     enqueue_many(connection, 300, "common")
     kinds = [kind("common", common), kind("rare", rare, asks_provider=True)]
     with worker_here(database, *kinds, queues={"default": 1}):
-        until(lambda: n_claims(connection) == 300)
+        until(lambda: n_claims(connection) == LEAST_PREFETCH)
         enqueue(connection, "rare")
         until(partial(has_run_rare, ran, tick))
         assert len(ran) < 300

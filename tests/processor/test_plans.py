@@ -79,7 +79,7 @@ def a_claim(n: int) -> dict[str, object]:
         "claim_id": new_id(),
         "leases": '{"noop": 60}',
         "owner": "{}",
-        "actor": "{}",
+        "meta": "{}",
     }
 
 
