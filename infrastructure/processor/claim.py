@@ -6,6 +6,7 @@ that a full look has found, so that rows which are gone but not yet vacuumed are
 walked over again and again (mechanisms 16, 17, 21).
 """
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, cast
@@ -28,7 +29,7 @@ from infrastructure.processor.claimed import (
     job_of,
 )
 from infrastructure.processor.identity import actor_of
-from infrastructure.processor.low_water import HEAD_STARTS, LowWater, look
+from infrastructure.processor.low_water import EPOCH, HEAD_STARTS, LowWater, look
 from infrastructure.telemetry import emit
 
 # The scan is a LATERAL per priority: sorted by priority first, one scan made an idle
@@ -196,6 +197,21 @@ class Claimer:
         water.is_short = len(jobs) < n and not is_full
         return Scan(jobs, is_full or (water.is_short and not water.is_full_due(at)))
 
+    def warm(self, connection: Connection) -> None:
+        """Have the claim planned over a new connection before anybody waits for it.
+
+        Raises:
+            DatabaseUnavailableError: the connection was lost.
+        """
+        asked = self._constant | {
+            "queue": "",
+            "kinds": [],
+            "n": 0,
+            "lows": [EPOCH] * len(HEAD_STARTS),
+            "barred": [],
+        }
+        self._claimable(connection, asked, time.monotonic())
+
     def look(
         self, connection: Connection, lanes: Sequence[Lane], at: float
     ) -> set[str]:
@@ -237,7 +253,7 @@ class Claimer:
 def _once(connection: Connection, asked: dict[str, object]) -> list[ClaimedJob]:
     jobs: list[ClaimedJob] = []
     try:
-        with transaction(connection):
+        with transaction(connection, keyed=True):
             rows = connection.execute(
                 _CLAIM, asked, prepare=True, binary=True
             ).fetchall()

@@ -59,6 +59,8 @@ class ClaimLoop:
         self._lanes = [route.lane for route in self._routes]
         self._more_due: set[Lane] = set()
         """Lanes whose last claim got all it asked for."""
+        names = [route.lane.queue for route in self._routes]
+        self._of_one_lane = {name for name in names if names.count(name) == 1}
         self._looked_at = 0.0
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._loop, name="claim", daemon=True)
@@ -101,49 +103,55 @@ class ClaimLoop:
 
     def _claim_until_stopped(self, connection: Connection) -> None:
         self.sign.begin()
+        self._claimer.warm(connection)
         while not self._stop.is_set():
             if not self._leases.are_kept.wait(_PAUSE_SECONDS):
                 # Nobody confirms leases now, so none is taken.
                 continue
-            is_woken = self.notices.take()
-            if self._round(connection):
+            notified = self.notices.take()
+            if self._round(connection, notified):
                 self._worked_at = time.monotonic()
                 self.sign.end(connection)
                 continue
-            if is_woken:
+            if notified:
                 # Another process was faster: still, these are no idle times.
                 self.sign.end(connection)
             if not self.sign.keep(connection, self._slots.free()):
                 self._slots.wait_free(min(self._pause(), self.sign.due_in()))
         self.sign.end(connection)
 
-    def _round(self, connection: Connection) -> int:
+    def _round(self, connection: Connection, notified: set[str]) -> int:
         """Return how many jobs were claimed for the queues that have any due.
 
         A lane whose last claim got all it asked for is not looked at before the next.
         """
         routes = [it for it in self._routes if it.is_direct or self._room(it)]
-        due = self._due(connection, routes)
+        due, is_known = self._due(connection, routes, notified)
         claimed = 0
         for route in routes:
             if route.lane in self._more_due or route.lane.queue in due:
                 claimed += self._claim(connection, route)
-            elif route.is_direct:
+            elif route.is_direct and is_known:
                 self._slots.unreserve(route.lane.queue)
         return claimed
 
-    def _due(self, connection: Connection, routes: list[_Route]) -> set[str]:
-        """Return the queues in which something is due, as far as that is not known.
+    def _due(
+        self, connection: Connection, routes: list[_Route], notified: set[str]
+    ) -> tuple[set[str], bool]:
+        """Return queues in which something is due, and whether nothing is in others.
 
-        A worker that is busy looks at its other queues as often as an idle one.
+        A worker that is busy looks at its other queues as often as an idle one.  One
+        that was notified looks only where the notice leaves open whose kind it is.
         """
+        if clear := notified & self._of_one_lane:
+            return clear, False
         unsure = [it.lane for it in routes if it.lane not in self._more_due]
         now = time.monotonic()
         is_busy = bool(self._more_due)
         if not unsure or (is_busy and now - self._looked_at < POLL_SECONDS[1]):
-            return set()
+            return set(), False
         self._looked_at = now
-        return self._claimer.look(connection, unsure, now)
+        return self._claimer.look(connection, unsure, now), True
 
     def _room(self, route: _Route) -> int:
         """Return how many jobs the buffer takes; none while too many are unsettled."""

@@ -118,7 +118,7 @@ def succeed(
         "actor": msgspec.json.encode(stamp.actor).decode(),
         "commit_id": str(stamp.commit_id),
     }
-    with transaction(connection):
+    with transaction(connection, keyed=True):
         rows = connection.execute(
             _SUCCEED, parameters, prepare=True, binary=True
         ).fetchall()

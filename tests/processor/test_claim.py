@@ -5,6 +5,7 @@ from datetime import timedelta
 import pytest
 
 from domain.jobs.verdict import Interrupted
+from infrastructure.postgres.database import connect
 from tests.fixtures.database import ON_BOTH_SERVERS, TestDatabase
 from tests.fixtures.workers import enqueue, history
 from tests.processor.rig import Rig
@@ -160,3 +161,18 @@ def test_i4_tokens_of_a_job_rise_from_claim_to_claim(parts: Rig) -> None:
         parts.settle(held, Interrupted(cause="test"))
 
     assert tokens == [2, 4, 6, 8]
+
+
+def test_a_warmed_connection_knows_the_claim_and_has_taken_nothing(
+    database: TestDatabase, parts: Rig
+) -> None:
+    job = enqueue(parts.connection, "noop")
+    with connect(database.conninfo) as fresh:
+        parts.claimer.warm(fresh)
+        rows = fresh.execute(
+            "SELECT generic_plans FROM pg_prepared_statements"
+        ).fetchall()
+
+    assert rows == [(1,)]
+    assert history(parts.connection, job) == ["enqueued"]
+    assert [each.job.id for each in parts.claim()] == [job]

@@ -10,7 +10,8 @@ class Notices:
     def __init__(self, wake: Callable[[], None]) -> None:
         """Call `wake` whenever there is something new to read."""
         self._wake = wake
-        self._came = threading.Event()
+        self._came: set[str] = set()
+        self._lock = threading.Lock()
         self.are_heard = False
         """Whether a connection listens that has been seen to hear."""
 
@@ -19,14 +20,16 @@ class Notices:
         self.are_heard = are_heard
         self._wake()
 
-    def tell(self) -> None:
+    def tell(self, queue: str) -> None:
         """Tell that a notice came for one of our queues."""
-        self._came.set()
+        with self._lock:
+            self._came.add(queue)
         self._wake()
 
-    def take(self) -> bool:
-        """Whether any came since this was last asked."""
-        came = self._came.is_set()
-        if came:
-            self._came.clear()
+    def take(self) -> set[str]:
+        """Return the queues for which any came since this was last asked."""
+        if not self._came:
+            return set()
+        with self._lock:
+            came, self._came = self._came, set()
         return came

@@ -110,7 +110,7 @@ class Listener:
 
     def _pass_on(self, payload: str) -> None:
         if payload in self._queues:
-            self._notices.tell()
+            self._notices.tell(payload)
         elif payload == self._hello:
             self._notices.set_heard(True)
             emit("notices heard")

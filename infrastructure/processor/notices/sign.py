@@ -17,10 +17,10 @@ from infrastructure.processor.notices.heard import Notices
 LASTS_SECONDS: Final = 2.0
 """A sign that is not renewed expires after this (mechanisms 15)."""
 
-QUIET_SECONDS: Final = 0.1
+QUIET_SECONDS: Final = 0.01
 """Without work or a notice for this long the process is idle.  Not sooner: under a
 steady load the gaps between jobs are no idleness, and this bounds the notices of an
-installation to about ten a second, however many jobs are born (ADR-0014)."""
+installation to about a hundred a second, however many jobs are born (ADR-0014)."""
 
 _NEVER: Final = float("-inf")
 
