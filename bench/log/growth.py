@@ -82,7 +82,7 @@ class Growth:
     place: Ground
     logs: Sequence[Log]
     batches: int
-    name: str = "growth"
+    name: str = "log growth"
     _rounds: list[Mapping[str, float]] = field(
         default_factory=list[Mapping[str, float]]
     )
@@ -93,11 +93,11 @@ class Growth:
         group = f"append of {_BATCH} births to a log of"
         least, *others = self.logs
         return [
-            Line(group, each.variant, "ms", value("growth", each.variant))
+            Line(group, each.variant, "ms", value("log growth", each.variant))
             for each in self.logs
         ] + [
             Line(group, f"{each.variant} / {least.variant}", "×",
-                 ratio("growth", each.variant, least.variant), "≤ 1.2")
+                 ratio("log growth", each.variant, least.variant), "≤ 1.2")
             for each in others
         ]  # fmt: skip
 

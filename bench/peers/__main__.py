@@ -150,7 +150,7 @@ def _draw(json: Path, console: Console) -> None:
     subprocess.run(  # noqa: S603 - our own program
         [PYTHON, "-m", "bench.peers.draw", json], cwd=ROOT, check=True
     )
-    console.print(f"written: {json.with_suffix('.svg')} and .png")
+    console.print(f"written: {json.with_suffix('.svg')}, -growth.svg and -outages.svg")
 
 
 def _chosen(text: str | None, all_of_them: Sequence[str], what: str) -> list[str]:

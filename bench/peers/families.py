@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Final, cast
 
+from bench.child import BenchError
 from bench.ground import Ground
 from bench.lines import Measure
 from bench.peers import measures as peers
@@ -57,6 +58,10 @@ def planned(
                 given = stack.enter_context(given)
             rounds = min(sizes.rounds, _MOST_ROUNDS.get(family, sizes.rounds))
             plan += [Planned(family, measure, rounds) for measure in given]
+        names = [each.measure.name for each in plan]
+        if twice := {name for name in names if names.count(name) > 1}:
+            msg = f"two measures are called {', '.join(sorted(twice))}"
+            raise BenchError(msg)
         yield plan
 
 

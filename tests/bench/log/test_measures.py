@@ -30,5 +30,5 @@ def test_a_round_measures_every_line_and_counts_every_row(tmp_path: Path) -> Non
         drawn = {each.name: each.series() for each in taken}
 
     assert all(line.of(told) > 0 for line in lines)
-    sizes = [size for size, _ in drawn["growth"]["batch store"]]
+    sizes = [size for size, _ in drawn["log growth"]["batch store"]]
     assert sizes == [48, 480, 4_800, 14_400]
