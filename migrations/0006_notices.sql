@@ -29,7 +29,9 @@ LANGUAGE plpgsql VOLATILE
 AS $$
 BEGIN
     -- Mostly nobody is idle, and this first look is the cheaper one.
-    IF EXISTS (SELECT FROM counterfoil.idle_signs s WHERE s.until > counterfoil.now()) THEN
+    -- A queue that somebody's session has filled would fail the commit of what was paid.
+    IF EXISTS (SELECT FROM counterfoil.idle_signs s WHERE s.until > counterfoil.now())
+       AND pg_notification_queue_usage() < 0.5 THEN
         PERFORM pg_notify('counterfoil_due', due.queue)
            FROM (SELECT DISTINCT q.queue
                    FROM counterfoil.idle_signs s

@@ -205,7 +205,7 @@ class Claimer:
         """
         asked = self._constant | {
             "queue": "",
-            "kinds": [],
+            "kinds": [""],  # a list without members has another type
             "n": 0,
             "lows": [EPOCH] * len(HEAD_STARTS),
             "barred": [],

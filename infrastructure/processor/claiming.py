@@ -17,14 +17,15 @@ from infrastructure.processor.claimed import ClaimedJob, ClaimInDoubtError, adop
 from infrastructure.processor.leases import Leases
 from infrastructure.processor.notices.heard import Notices
 from infrastructure.processor.notices.sign import IdleSign
+from infrastructure.processor.settler import Settler
 from infrastructure.processor.slots import PREFETCH, Slots
 from infrastructure.telemetry import emit
 
 _PAUSE_SECONDS: Final = 0.1
 
-MOST_HELD: Final = 2 * PREFETCH
-"""Jobs of one process that may be claimed and not yet settled: handlers that are
-faster than the settler must not pile up work that a crash would repeat."""
+MOST_UNSETTLED: Final = 2 * PREFETCH
+"""Runs of one process that may be over and not yet settled: handlers that are faster
+than the settler must not pile up work that a crash would repeat."""
 
 POLL_SECONDS: Final = (0.005, 0.02, 0.05)
 """Pauses of an idle poller: in the first second after work, in the next, later."""
@@ -36,21 +37,27 @@ class _Route:
     is_direct: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What the claim loop shares with the other threads of its process."""
+
+    leases: Leases
+    slots: Slots
+    settler: Settler
+
+
 class ClaimLoop:
     """One thread that keeps the slots of one process filled."""
 
     def __init__(
-        self,
-        database: Database,
-        owner: Owner,
-        kinds: Kinds,
-        leases: Leases,
-        slots: Slots,
+        self, database: Database, owner: Owner, kinds: Kinds, parts: Parts
     ) -> None:
         """Claim jobs of `kinds` as `owner`, while leases are being confirmed."""
+        slots = parts.slots
+        self._settler = parts.settler
         self._database = database
         self._kinds = kinds
-        self._leases = leases
+        self._leases = parts.leases
         self._slots = slots
         self._claimer = Claimer(
             owner, {name: kind.lease_seconds for name, kind in kinds.items()}
@@ -127,6 +134,8 @@ class ClaimLoop:
         """
         routes = [it for it in self._routes if it.is_direct or self._room(it)]
         due, is_known = self._due(connection, routes, notified)
+        for held in self._slots.surplus():
+            self._settler.give_back(held, "waited_for_a_thread")
         claimed = 0
         for route in routes:
             if route.lane in self._more_due or route.lane.queue in due:
@@ -143,10 +152,11 @@ class ClaimLoop:
         A worker that is busy looks at its other queues as often as an idle one.  One
         that was notified looks only where the notice leaves open whose kind it is.
         """
-        if clear := notified & self._of_one_lane:
+        now = time.monotonic()
+        clear = notified & self._of_one_lane
+        if clear and now - self._looked_at < POLL_SECONDS[2]:
             return clear, False
         unsure = [it.lane for it in routes if it.lane not in self._more_due]
-        now = time.monotonic()
         is_busy = bool(self._more_due)
         if not unsure or (is_busy and now - self._looked_at < POLL_SECONDS[1]):
             return set(), False
@@ -155,8 +165,9 @@ class ClaimLoop:
 
     def _room(self, route: _Route) -> int:
         """Return how many jobs the buffer takes; none while too many are unsettled."""
-        held = self._leases.count()
-        return max(min(self._slots.room(route.lane.queue), MOST_HELD - held), 0)
+        if self._settler.backlog() >= MOST_UNSETTLED:
+            return 0
+        return self._slots.room(route.lane.queue)
 
     def _claim(self, connection: Connection, route: _Route) -> int:
         queue = route.lane.queue
@@ -164,6 +175,8 @@ class ClaimLoop:
             return self._scan(connection, route.lane, self._room(route))
         n = self._slots.reserve(queue)
         if n == 0:
+            # Tried again as soon as a slot is free, without another look.
+            self._more_due.add(route.lane)
             return 0
         try:
             return self._scan(connection, route.lane, n)

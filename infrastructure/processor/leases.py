@@ -121,10 +121,6 @@ class Leases:
             if not self._held:
                 self._changed.notify_all()
 
-    def count(self) -> int:
-        """Return how many jobs are held now."""
-        return len(self._held)
-
     def all(self) -> Sequence[Held]:
         """Return every job that is held now."""
         with self._lock:

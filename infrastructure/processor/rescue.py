@@ -90,19 +90,30 @@ class Rescuer:
         The server's own start comes before its recovery, which may take longer than a
         lease; so a process that saw another server, or none, counts from now on.
         """
-        try:
-            with self._connections.connection() as connection:
-                ((started, now),) = connection.execute(_SERVER).fetchall()
-        except DatabaseUnavailableError:
-            self._was_away = True
-            raise
-        if self._back_at is None:
-            self._back_at = instant(started)
-        elif self._was_away or started != self._server:
-            self._back_at = instant(now)
-        self._server, self._was_away = instant(started), False
+        started, now = self._seen()
+        if self._was_away or (self._server is not None and started != self._server):
+            self._back_at = now
+        elif self._back_at is None:
+            self._back_at = started
+        self._server, self._was_away = started, False
         longest = max((kind.lease_seconds for kind in self._kinds.values()), default=0)
-        return instant(now) > self._back_at + timedelta(seconds=longest)
+        return now > self._back_at + timedelta(seconds=longest)
+
+    def _seen(self) -> tuple[Instant, Instant]:
+        """Return the server's start and present; one stale connection is no outage."""
+        try:
+            return self._asked()
+        except DatabaseUnavailableError:
+            try:
+                return self._asked()
+            except DatabaseUnavailableError:
+                self._was_away = True
+                raise
+
+    def _asked(self) -> tuple[Instant, Instant]:
+        with self._connections.connection() as connection:
+            ((started, now),) = connection.execute(_SERVER).fetchall()
+        return instant(started), instant(now)
 
     def _rescue_all(self) -> int:
         rescued = 0

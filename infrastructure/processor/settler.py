@@ -76,6 +76,7 @@ class Settler:
         self._settled = settled
         self._in_doubt: UUID | None = None
         """Commit id of a set-based success whose answer was lost."""
+        self._settling = 0
         self._endings: queue.SimpleQueue[Ended | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._loop, name="settler", daemon=True)
 
@@ -94,6 +95,10 @@ class Settler:
         if mine:
             self._endings.put(Ended(held, Interrupted(cause=cause)))
         return mine
+
+    def backlog(self) -> int:
+        """Return how many runs are over and not settled yet, as of a moment ago."""
+        return self._endings.qsize() + self._settling
 
     def stop(self, timeout: float) -> bool:
         """Whether everything handed over before was settled within `timeout`."""
@@ -116,7 +121,9 @@ class Settler:
                     break
             stopping = entry is None
             if batch:
+                self._settling = len(batch)
                 self._until_settled(batch)
+                self._settling = 0
                 self._settled()
 
     def _until_settled(self, batch: list[Ended]) -> None:
@@ -188,7 +195,9 @@ class Settler:
             self._in_doubt = commit_id
             raise
         except (psycopg.Error, UnicodeEncodeError):
-            # One result cannot be stored: the batch store finds out which.
+            # One result cannot be stored: the batch store finds out which.  There the
+            # tokens tell what was committed before.
+            self._in_doubt = None
             return list(batch)
         self._in_doubt = None
         settled = [each for each, was in zip(plain, done, strict=True) if was]

@@ -5,8 +5,9 @@ a provider are claimed only into slots that are free; other kinds may wait in a
 prefetch buffer, behind them (mechanisms 20).
 
 The buffer is as large as its queue is fast: it doubles when half of it was run within
-a moment, and halves while jobs wait in it for a second, because another process may
-have had a thread for them.
+a moment.  While jobs wait in it for a second it halves, and gives back those beyond,
+because another process may have a thread for them.  What it had learnt is forgotten
+when the queue is not full for a second.
 """
 
 import threading
@@ -22,7 +23,7 @@ PREFETCH: Final = 1_500
 """Jobs of kinds without a provider that may wait, claimed, for a free thread, where
 they are run fast.  Claims of 500 drained a tenth less (docs/profiles.md)."""
 
-LEAST_PREFETCH: Final = 64
+LEAST_PREFETCH: Final = 16
 _BRISK_SECONDS: Final = 0.25
 _SLOW_SECONDS: Final = 1.0
 
@@ -30,6 +31,7 @@ _SLOW_SECONDS: Final = 1.0
 @dataclass(slots=True)
 class _Queue:
     limit: int
+    least: int
     prefetch: int
     """Jobs that may wait in `buffered`; it is filled up once half of them are gone."""
     ready: threading.Condition
@@ -66,10 +68,9 @@ class Slots:
         self._clock = clock
         self._lock = threading.Lock()
         self._queues = {
-            name: _Queue(
-                limit, max(LEAST_PREFETCH, limit), threading.Condition(self._lock)
-            )
+            name: _Queue(limit, least, least, threading.Condition(self._lock))
             for name, limit in limits.items()
+            for least in (max(LEAST_PREFETCH, limit),)
         }
         sum_of_limits = sum(limits.values())
         self._most = sum_of_limits if most is None else most
@@ -132,13 +133,24 @@ class Slots:
             waiting, age = len(mine.buffered), now - mine.filled_at
             if waiting > mine.prefetch // 2:
                 if age > _SLOW_SECONDS:
-                    mine.prefetch = max(mine.prefetch // 2, LEAST_PREFETCH, mine.limit)
+                    mine.prefetch = max(mine.prefetch // 2, mine.least)
                     mine.filled_at, mine.was_filled = now, False
                 return 0
             if mine.was_filled and age < _BRISK_SECONDS:
                 mine.prefetch = min(mine.prefetch * 2, PREFETCH)
+            elif age > _SLOW_SECONDS:
+                mine.prefetch = mine.least
             mine.was_filled = False
-            return mine.prefetch - waiting
+            return max(mine.prefetch - waiting, 0)
+
+    def surplus(self) -> list[Held]:
+        """Return what waits beyond the size of its buffer, no longer in it."""
+        with self._lock:
+            left: list[Held] = []
+            for mine in self._queues.values():
+                while len(mine.buffered) > mine.prefetch:
+                    left.append(mine.buffered.pop())
+            return left
 
     def put(self, held: list[Held]) -> None:
         """Let threads take claimed jobs; those that ask a provider go first."""
@@ -195,7 +207,10 @@ class Slots:
             mine = self._queues[queue]
             mine.running -= 1
             self._running -= 1
-            if self._is_capped:
+            # Adopted claims come without a reservation: one queue may have taken
+            # another one's slots.
+            is_full = self._running + self._spoken_for + 1 >= self._most
+            if self._is_capped or is_full:
                 self._wake_all()
             elif mine.direct or mine.buffered:
                 # The thread itself comes back for one; another may have waited for

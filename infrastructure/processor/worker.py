@@ -14,7 +14,7 @@ from infrastructure.errors import DatabaseUnavailableError
 from infrastructure.postgres.batch_store import BatchStore
 from infrastructure.postgres.database import Database
 from infrastructure.processor.beating import Heartbeat
-from infrastructure.processor.claiming import POLL_SECONDS, ClaimLoop
+from infrastructure.processor.claiming import POLL_SECONDS, ClaimLoop, Parts
 from infrastructure.processor.identity import actor_of, this_process
 from infrastructure.processor.leases import Leases
 from infrastructure.processor.notices.listener import Listener
@@ -68,7 +68,12 @@ class Worker:
             database, self.owner, kinds, self._leases, self._settler
         )
         self._heartbeat.every_seconds = options.heartbeat_seconds
-        self._claims = ClaimLoop(database, self.owner, kinds, self._leases, self._slots)
+        self._claims = ClaimLoop(
+            database,
+            self.owner,
+            kinds,
+            Parts(self._leases, self._slots, self._settler),
+        )
         self._claims.poll_seconds = options.poll_seconds
         self._claims.sign.lasts_seconds = options.idle_sign_seconds
         self._listener = self._listener_of(database)

@@ -6,11 +6,19 @@ import pytest
 
 from domain.jobs.verdict import Interrupted
 from infrastructure.postgres.database import connect
+from infrastructure.processor.claim import Lane
 from tests.fixtures.database import ON_BOTH_SERVERS, TestDatabase
 from tests.fixtures.workers import enqueue, history
 from tests.processor.rig import Rig
 
 pytestmark = [ON_BOTH_SERVERS, pytest.mark.usefixtures("heads_equal_folds")]
+
+
+KNOWN = """
+SELECT generic_plans
+  FROM pg_prepared_statements
+ WHERE statement LIKE '%job.claimed%'
+"""
 
 
 def let_pass(database: TestDatabase, seconds: float) -> None:
@@ -169,10 +177,11 @@ def test_a_warmed_connection_knows_the_claim_and_has_taken_nothing(
     job = enqueue(parts.connection, "noop")
     with connect(database.conninfo) as fresh:
         parts.claimer.warm(fresh)
-        rows = fresh.execute(
-            "SELECT generic_plans FROM pg_prepared_statements"
-        ).fetchall()
+        assert fresh.execute(KNOWN).fetchall() == [(1,)]
+        assert history(parts.connection, job) == ["enqueued"]
 
-    assert rows == [(1,)]
-    assert history(parts.connection, job) == ["enqueued"]
-    assert [each.job.id for each in parts.claim()] == [job]
+        scan = parts.claimer.scan(fresh, Lane("default", ("noop",)), 9, 1.0)
+
+        assert [each.id for each in scan.jobs] == [job]
+        # The very statement that is sent now, not one with parameters of other types.
+        assert fresh.execute(KNOWN).fetchall() == [(2,)]

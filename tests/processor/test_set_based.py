@@ -20,7 +20,9 @@ from infrastructure.processor.claim import Claimer, Lane
 from infrastructure.processor.identity import actor_of
 from infrastructure.processor.succeed import Stamp, Success, succeed
 from tests.fixtures.database import ON_BOTH_SERVERS, TestDatabase
+from tests.fixtures.workers import enqueue
 from tests.processor.generated import BEFORE, OWNER, Row, json_objects, put, rows
+from tests.processor.rig import Rig
 
 pytestmark = ON_BOTH_SERVERS
 
@@ -129,6 +131,37 @@ def test_a_success_writes_what_the_decider_says(
         sum(1 for job in left.values() if job.serial_key is not None),
     )
     connection.close()
+
+
+def test_a_unit_in_doubt_that_was_rolled_back_counts_only_what_it_writes_now(
+    parts: Rig,
+) -> None:
+    """Mechanisms 10: one is fenced meanwhile, and must not be taken for done."""
+    for _ in range(2):
+        enqueue(parts.connection, "noop")
+    first, second = parts.claim()
+    parts.connection.execute(
+        "UPDATE counterfoil.jobs SET cancel_requested = true WHERE stream_id = %s",
+        (second.job.id,),
+    )
+    successes = [Success(it.job.id, it.job.token, None) for it in (first, second)]
+    stamp = Stamp(ACTOR, new_id(), is_in_doubt=True)
+
+    assert succeed(parts.connection, successes, stamp) == [True, False]
+
+
+def test_a_unit_in_doubt_that_was_committed_is_found_done(parts: Rig) -> None:
+    for _ in range(2):
+        enqueue(parts.connection, "noop")
+    held = parts.claim()
+    successes = [Success(it.job.id, it.job.token, None) for it in held]
+    stamp = Stamp(ACTOR, new_id())
+    assert succeed(parts.connection, successes[:1], stamp) == [True]
+
+    again = msgspec.structs.replace(stamp, is_in_doubt=True)
+
+    assert succeed(parts.connection, successes, again) == [True, True]
+    assert succeed(parts.connection, successes, Stamp(ACTOR, new_id())) == [False] * 2
 
 
 def assert_succeeded(

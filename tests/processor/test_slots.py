@@ -160,6 +160,52 @@ def test_i13_the_buffer_shrinks_while_jobs_wait_that_others_could_run() -> None:
     assert slots.room("q") == 2 * LEAST_PREFETCH + 1
 
 
+def test_i13_what_waits_beyond_a_buffer_that_shrank_is_given_up_last_come_first() -> (
+    None
+):
+    clock = Clock()
+    slots = Slots({"q": 1}, None, clock)
+    for _ in range(3):
+        run_all(slots, fill(slots))
+    slots.put(jobs := [held() for _ in range(slots.room("q"))])
+    assert slots.surplus() == []
+
+    clock.at += 2
+    slots.room("q")
+
+    assert slots.surplus() == jobs[: len(jobs) // 2 - 1 : -1]
+    assert slots.surplus() == []
+
+
+def test_a_buffer_forgets_how_fast_its_queue_was_once_it_is_not_full_any_more() -> None:
+    clock = Clock()
+    slots = Slots({"q": 1}, None, clock)
+    for _ in range(3):
+        run_all(slots, fill(slots))
+
+    clock.at += 3600
+
+    assert slots.room("q") == LEAST_PREFETCH
+
+
+def test_i13_slots_that_adopted_claims_took_from_another_queue_come_back() -> None:
+    """Adopted claims have no reservation: there may be more jobs than slots."""
+    slots = Slots({"a": 2, "b": 1}, None)
+    slots.put([held(queue="a"), held(queue="a")])
+    assert slots.take("a")
+    assert slots.take("a")
+    slots.put([held(ASKING, "a"), held(ASKING, "a"), held(queue="b")])
+    thread = Taking(slots, "b")
+    assert thread.has_to_wait()
+
+    for _ in range(2):
+        slots.give_back("a")
+        assert slots.take("a")
+    slots.give_back("a")
+
+    assert thread.job() is not None
+
+
 def test_a_buffer_holds_at_least_a_job_for_each_thread() -> None:
     assert Slots({"q": 200}, None).room("q") == 200
 

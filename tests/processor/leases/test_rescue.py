@@ -196,19 +196,33 @@ def test_no_lease_is_rescued_right_after_the_servers_start(
 
 
 class Cut:
-    """Lends connections; those of `parts` again once `is_away` is unset."""
+    """Lends the connections of `parts`, but for the next `away_for` times."""
 
     def __init__(self, parts: Rig) -> None:
-        self.is_away = False
+        self.away_for = 0
         self._parts = parts
 
     @contextmanager
     def connection(self) -> Iterator[Connection]:
-        if self.is_away:
+        if self.away_for > 0:
+            self.away_for -= 1
             msg = "away"
             raise DatabaseUnavailableError(msg)
         with self._parts.pool.connection() as connection:
             yield connection
+
+
+def test_a_stale_connection_is_no_outage(database: TestDatabase, parts: Rig) -> None:
+    enqueue(parts.connection, "noop")
+    parts.claim()
+    cut = Cut(parts)
+    rescuer = Rescuer(cut, parts.store, parts.kinds, parts.actor)
+    assert rescuer.round() == 0
+    database.advance(PAST_A_LEASE)
+
+    cut.away_for = 1
+
+    assert rescuer.round() == 1
 
 
 def test_i4_a_process_that_lost_the_database_lets_its_holders_confirm_first(
@@ -221,11 +235,10 @@ def test_i4_a_process_that_lost_the_database_lets_its_holders_confirm_first(
     rescuer = Rescuer(cut, parts.store, parts.kinds, parts.actor)
     assert rescuer.round() == 0
 
-    cut.is_away = True
+    cut.away_for = 2
     with pytest.raises(DatabaseUnavailableError):
         rescuer.round()
     database.advance(PAST_A_LEASE)
-    cut.is_away = False
     assert rescuer.round() == 0
     assert parts.beat([held]) == []  # alive, and back as soon as the database is
 
