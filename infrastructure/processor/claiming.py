@@ -63,7 +63,6 @@ class ClaimLoop:
             owner, {name: kind.lease_seconds for name, kind in kinds.items()}
         )
         self._routes = _routes(kinds, slots.queues)
-        self._lanes = [route.lane for route in self._routes]
         self._more_due: set[Lane] = set()
         """Lanes whose last claim got all it asked for."""
         names = [route.lane.queue for route in self._routes]
@@ -132,14 +131,19 @@ class ClaimLoop:
 
         A lane whose last claim got all it asked for is not looked at before the next.
         """
-        routes = [it for it in self._routes if it.is_direct or self._room(it)]
+        rooms = {it: self._room(it) for it in self._routes if not it.is_direct}
+        routes = [it for it in self._routes if it.is_direct or rooms[it]]
         due, is_known = self._due(connection, routes, notified)
         for held in self._slots.surplus():
             self._settler.give_back(held, "waited_for_a_thread")
         claimed = 0
         for route in routes:
             if route.lane in self._more_due or route.lane.queue in due:
-                claimed += self._claim(connection, route)
+                claimed += (
+                    self._claim(connection, route)
+                    if route.is_direct
+                    else self._scan(connection, route.lane, rooms[route])
+                )
             elif route.is_direct and is_known:
                 self._slots.unreserve(route.lane.queue)
         return claimed
@@ -170,9 +174,8 @@ class ClaimLoop:
         return self._slots.room(route.lane.queue)
 
     def _claim(self, connection: Connection, route: _Route) -> int:
+        """Return how many jobs were claimed into slots that are free."""
         queue = route.lane.queue
-        if not route.is_direct:
-            return self._scan(connection, route.lane, self._room(route))
         n = self._slots.reserve(queue)
         if n == 0:
             # Tried again as soon as a slot is free, without another look.
