@@ -6,17 +6,18 @@ of what a worker spends on a job.  Format: src/backend/utils/adt/arrayfuncs.c,
 dimension, then each element behind its length.
 """
 
-import os
-import time
 from collections.abc import Sequence
 from struct import Struct, pack
-from typing import Any, Final, override
+from typing import Any, ClassVar, Final, override
 from uuid import UUID
 
 import psycopg
 from psycopg import postgres
+from psycopg.abc import AdaptContext
 from psycopg.adapt import Dumper
 from psycopg.pq import Format
+
+from infrastructure.ids import new_raw_ids
 
 _HEADER: Final = Struct("!5i")
 _UUID: Final = postgres.types["uuid"].oid
@@ -29,14 +30,22 @@ _TEXT: Final = postgres.types["text"].oid
 _TEXTS: Final = postgres.types["text"].array_oid
 _BEFORE_UUID: Final = (16).to_bytes(4)
 _NULL: Final = (-1).to_bytes(4, signed=True)
-_UNIX_MS_BYTES: Final = 6
-_RANDOM_BYTES: Final = 10
 
 
-class UuidArray:
-    """A `uuid[]` parameter; give it as `%(name)b`."""
+class PackedArray:
+    """A parameter that is packed already."""
 
     __slots__ = ("packed",)
+    oid: ClassVar[int]
+    """Of the array's type."""
+    packed: bytes
+
+
+class UuidArray(PackedArray):
+    """A `uuid[]` parameter; give it as `%(name)b`."""
+
+    __slots__ = ()
+    oid = _UUIDS
 
     def __init__(self, raw: Sequence[bytes]) -> None:
         """Pack ids of 16 bytes each."""
@@ -51,29 +60,15 @@ class UuidArray:
 
     @classmethod
     def new(cls, n: int) -> "UuidArray":
-        """Pack `n` new UUIDv7 (RFC 9562) of now, as `infrastructure.ids` makes one."""
-        began = (time.time_ns() // 1_000_000).to_bytes(8)[-_UNIX_MS_BYTES:]
-        noise = os.urandom(n * _RANDOM_BYTES)
-        return cls(
-            [
-                began
-                + bytes(
-                    (
-                        0x70 | noise[i] & 0x0F,
-                        noise[i + 1],
-                        0x80 | noise[i + 2] & 0x3F,
-                    )
-                )
-                + noise[i + 3 : i + _RANDOM_BYTES]
-                for i in range(0, n * _RANDOM_BYTES, _RANDOM_BYTES)
-            ]
-        )
+        """Pack `n` new UUIDv7."""
+        return cls(new_raw_ids(n))
 
 
-class IntArray:
+class IntArray(PackedArray):
     """An `int[]` parameter; give it as `%(name)b`."""
 
-    __slots__ = ("packed",)
+    __slots__ = ()
+    oid = _INT4S
 
     def __init__(self, values: Sequence[int]) -> None:
         """Pack `values`.
@@ -88,10 +83,11 @@ class IntArray:
         self.packed = head + pack(f"!{2 * n}i", *with_lengths)
 
 
-class SmallIntArray:
+class SmallIntArray(PackedArray):
     """A `smallint[]` parameter; give it as `%(name)b`."""
 
-    __slots__ = ("packed",)
+    __slots__ = ()
+    oid = _INT2S
 
     def __init__(self, values: Sequence[int]) -> None:
         """Pack `values`.
@@ -106,10 +102,11 @@ class SmallIntArray:
         self.packed = head + pack("!" + "ih" * n, *with_lengths)
 
 
-class TextArray:
+class TextArray(PackedArray):
     """A `text[]` parameter; give it as `%(name)b`."""
 
-    __slots__ = ("packed",)
+    __slots__ = ()
+    oid = _TEXTS
 
     def __init__(self, texts: Sequence[bytes | None]) -> None:
         """Pack texts in UTF-8, which is what our connections speak; None is NULL."""
@@ -122,45 +119,18 @@ class TextArray:
         self.packed = b"".join(parts)
 
 
-class _UuidArrayDumper(Dumper):
+class _PackedDumper(Dumper):
     format = Format.BINARY
-    oid = _UUIDS
+
+    def __init__(self, cls: type[PackedArray], context: AdaptContext | None) -> None:
+        super().__init__(cls, context)
+        self.oid = cls.oid
 
     @override
-    def dump(self, obj: UuidArray) -> bytes:
-        return obj.packed
-
-
-class _IntArrayDumper(Dumper):
-    format = Format.BINARY
-    oid = _INT4S
-
-    @override
-    def dump(self, obj: IntArray) -> bytes:
-        return obj.packed
-
-
-class _SmallIntArrayDumper(Dumper):
-    format = Format.BINARY
-    oid = _INT2S
-
-    @override
-    def dump(self, obj: SmallIntArray) -> bytes:
-        return obj.packed
-
-
-class _TextArrayDumper(Dumper):
-    format = Format.BINARY
-    oid = _TEXTS
-
-    @override
-    def dump(self, obj: TextArray) -> bytes:
+    def dump(self, obj: PackedArray) -> bytes:
         return obj.packed
 
 
 def take_packed_arrays(connection: psycopg.Connection[Any]) -> None:
     """Let `connection` send packed arrays."""
-    connection.adapters.register_dumper(UuidArray, _UuidArrayDumper)
-    connection.adapters.register_dumper(IntArray, _IntArrayDumper)
-    connection.adapters.register_dumper(SmallIntArray, _SmallIntArrayDumper)
-    connection.adapters.register_dumper(TextArray, _TextArrayDumper)
+    connection.adapters.register_dumper(PackedArray, _PackedDumper)

@@ -52,7 +52,7 @@ class UnknownEventError(InfrastructureError):
 
 def encode(value: msgspec.Struct) -> str:
     """Return an event, a meta or any other struct as JSON text."""
-    return _encoder.encode(value).decode()
+    return encoded(value).decode()
 
 
 def encoded(value: object) -> bytes:
