@@ -47,3 +47,16 @@ def test_no_file_holds_a_path_of_somebodys_machine() -> None:
 
 def test_no_file_holds_a_private_key() -> None:
     assert written(PRIVATE_KEY) == {}
+
+
+def test_no_lock_file_holds_an_address() -> None:
+    """Name and hash are enough; npm's `funding` members are to be taken out."""
+    locks = {
+        f"{name(file)}:{number}"
+        for file, text in text_files()
+        if file.name.startswith("requirements") or "lock" in file.stem
+        for number, line in enumerate(text.splitlines(), start=1)
+        if file.suffix in {".txt", ".json"} and "://" in line
+    }
+
+    assert locks == set()
