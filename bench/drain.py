@@ -9,6 +9,7 @@ from typing import Final
 from bench import floor
 from bench.child import BenchError, WorkerProcess
 from bench.ground import WAITING, Ground
+from bench.lines import rotated
 from infrastructure.postgres.database import Connection, connect
 from infrastructure.postgres.heads.table import number, text
 from infrastructure.processor.settler import LARGEST_BATCH
@@ -51,11 +52,9 @@ def _rates(
     by_name: Mapping[str, Way],
     template: str = WAITING,
 ) -> dict[str, float]:
-    ways = list(by_name.items())
-    begin = turn % len(ways)
     return {
         name: jobs / _timed(place, template, jobs, way)
-        for name, way in ways[begin:] + ways[:begin]
+        for name, way in rotated(list(by_name.items()), turn)
     }
 
 

@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from bench.lines import Line, Round, ratio, value
+from bench.lines import Line, Round, Titled, ratio, value
 
 
 class Figure(msgspec.Struct, frozen=True, kw_only=True):
@@ -108,13 +108,18 @@ def figures(
 
 def _figure(line: Line, rounds: Sequence[Round]) -> Figure:
     values = [line.of(each) for each in rounds]
+    return figure(line, median(values), values)
+
+
+def figure(line: Titled, value: float, rounds: Sequence[float]) -> Figure:
+    """Return what a line tells: its value, and the extremes of its `rounds`."""
     return Figure(
         group=line.group,
         title=line.title,
         unit=line.unit,
-        value=median(values),
-        low=min(values),
-        high=max(values),
+        value=value,
+        low=min(rounds),
+        high=max(rounds),
         target=line.target,
     )
 

@@ -129,3 +129,20 @@ SELECT tenant_id, stream_id, 1, 'job.enqueued', 1,
   FROM made
 """
 """Writes what `counterfoil.enqueue` writes for each of `ids`, in one statement."""
+
+LIVES: Final = """
+INSERT INTO counterfoil.events
+       (tenant_id, stream_id, version, type, schema, data, meta)
+SELECT 'default', id, version, type, 1,
+       jsonb_build_object('attempt', 1, 'token', 2, 'lease_seconds', 60, 'owner',
+           jsonb_build_object('host', 'bench', 'pid', 1, 'boot', id)),
+       jsonb_build_object('actor',
+           jsonb_build_object('type', 'worker', 'id', 'bench:1'),
+           'correlation_id', 'job:' || id, 'commit_id', id)
+  FROM (SELECT counterfoil.uuid7() AS id
+          FROM generate_series(1, %(lives)s::int)) made
+ CROSS JOIN (VALUES (1, 'job.enqueued'), (2, 'job.claimed'), (3, 'job.succeeded'))
+       AS t(version, type)
+"""
+"""Fills the log with lives of jobs, three events each, in the order of the ids, as a
+log grows; every trigger of the table runs."""

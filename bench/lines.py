@@ -27,6 +27,30 @@ class Line:
     """What the design asks for, if it asks: `≥ 1.5`, `≤ 10`."""
 
 
+class Titled(Protocol):
+    """What a figure takes over from the line that it is of."""
+
+    @property
+    def group(self) -> str:
+        """The heading above it."""
+        ...
+
+    @property
+    def title(self) -> str:
+        """What it is called there."""
+        ...
+
+    @property
+    def unit(self) -> str:
+        """What its number counts."""
+        ...
+
+    @property
+    def target(self) -> str:
+        """What the design asks for; empty if nothing."""
+        ...
+
+
 class Measure(Protocol):
     """One thing that is measured in every round; made before the first one."""
 
@@ -51,6 +75,12 @@ class Measure(Protocol):
     def series(self) -> Series:
         """Return what is drawn rather than tabulated, over all rounds so far."""
         ...
+
+
+def rotated[T](items: Sequence[T], turn: int) -> list[T]:
+    """Return `items` so that another one begins in each turn."""
+    begin = turn % len(items) if items else 0
+    return [*items[begin:], *items[:begin]]
 
 
 def value(measure: str, variant: str) -> Callable[[Round], float]:

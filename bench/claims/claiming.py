@@ -19,7 +19,7 @@ from typing import Final
 from bench.child import BenchError
 from bench.claims.backend import Backend
 from bench.claims.tables import BUSY, IDLE, KIND, Table, lay_due
-from bench.lines import Line, Round, Series, ratio, value
+from bench.lines import Line, Round, Series, ratio, rotated, value
 from infrastructure.postgres.database import Connection, connect
 from infrastructure.processor.claim import Claimer, Lane
 from infrastructure.processor.identity import this_process
@@ -152,8 +152,7 @@ class Claiming:
         Raises:
             BenchError: a claim found other jobs than were there for it.
         """
-        begin = turn % len(self._seats)
-        seats = self._seats[begin:] + self._seats[:begin]
+        seats = rotated(self._seats, turn)
         found: dict[str, float] = {}
         for ways, step, times in _STEPS:
             found |= _measured(seats, ways, step, times)

@@ -10,7 +10,7 @@ from typing import Final
 from bench import floor
 from bench.child import BenchError, WorkerProcess
 from bench.ground import Ground
-from bench.lines import Line, Series, ratio, value
+from bench.lines import Line, Series, ratio, rotated, value
 from infrastructure.ids import new_id
 from infrastructure.postgres.database import Connection, connect
 from infrastructure.postgres.heads.table import number
@@ -59,8 +59,7 @@ class Drains:
             BenchError: a backlog was not drained.
         """
         sizes = self._sizes if turn % _RARE == 0 else self._sizes[:-1]
-        begin = turn % len(sizes)
-        found = {str(jobs): self._drain(jobs) for jobs in sizes[begin:] + sizes[:begin]}
+        found = {str(jobs): self._drain(jobs) for jobs in rotated(sizes, turn)}
         self._rounds.append(found)
         return found
 

@@ -19,7 +19,7 @@ from application.job_kinds import JobKind
 from bench.child import BenchError
 from bench.claims.tables import BUSY, KIND, Table, lay_due
 from bench.ground import Ground
-from bench.lines import Line, Series, ratio, value
+from bench.lines import Line, Series, ratio, rotated, value
 from bench.worker import NoopArgs
 from domain.jobs.outcome import Completed
 from infrastructure.client import Client
@@ -85,8 +85,7 @@ class Reading:
         Raises:
             BenchError: an answer was not what was asked for.
         """
-        begin = turn % len(self._desks)
-        found = _read(self._desks[begin:] + self._desks[:begin])
+        found = _read(rotated(self._desks, turn))
         self._rounds.append(found)
         return found
 
@@ -171,8 +170,7 @@ class Beating:
         Raises:
             BenchError: a lease was not confirmed.
         """
-        begin = turn % len(HELD)
-        numbers = HELD[begin:] + HELD[:begin]
+        numbers = rotated(HELD, turn)
         spent: dict[str, list[float]] = {str(jobs): [] for jobs in HELD}
         for _ in range(_TIMES):
             for jobs in numbers:

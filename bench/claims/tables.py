@@ -17,6 +17,7 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from typing import Final
 
+from bench.floor import LIVES
 from bench.ground import Ground
 from bench.sizes import FULL, Sizes
 from infrastructure.postgres.database import Connection, connect
@@ -44,21 +45,6 @@ INSERT INTO counterfoil.jobs (
 SELECT counterfoil.uuid7(), 'default', 1, 'waiting', 'noop', 'default', 1 + n %% 4,
        counterfoil.now(), 0, 0, 0, false, 'claims', '{"n": 1}'
   FROM generate_series(1, %(jobs)s::int) n
-"""
-
-_EVENTS: Final = """
-INSERT INTO counterfoil.events
-       (tenant_id, stream_id, version, type, schema, data, meta)
-SELECT 'default', id, version, type, 1,
-       jsonb_build_object('attempt', 1, 'token', 2, 'lease_seconds', 60, 'owner',
-           jsonb_build_object('host', 'bench', 'pid', 1, 'boot', id)),
-       jsonb_build_object('actor',
-           jsonb_build_object('type', 'worker', 'id', 'bench:1'),
-           'correlation_id', 'job:' || id, 'commit_id', id)
-  FROM (SELECT counterfoil.uuid7() AS id
-          FROM generate_series(1, %(events)s::int / 3)) made
- CROSS JOIN (VALUES (1, 'job.enqueued'), (2, 'job.claimed'), (3, 'job.succeeded'))
-       AS t(version, type)
 """
 
 _CLAIM_ALL: Final = """
@@ -200,7 +186,7 @@ def _due(jobs: int) -> Callable[[_Site], None]:
 
 def _events(events: int) -> Callable[[_Site], None]:
     def fill(site: _Site) -> None:
-        site.connection.execute(_EVENTS, {"events": events})
+        site.connection.execute(LIVES, {"lives": events // 3})
         site.analyze()
 
     return fill

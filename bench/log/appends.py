@@ -15,7 +15,7 @@ from typing import IO, Final, Self
 
 from bench.child import ROOT, BenchError
 from bench.ground import Ground
-from bench.lines import Line, Series, ratio, value
+from bench.lines import Line, Series, ratio, rotated, value
 from bench.log.stock import recorder
 from bench.log.ways import WAYS
 from infrastructure.postgres.database import connect
@@ -110,12 +110,10 @@ class Appends:
 
     def round(self, turn: int) -> Mapping[str, float]:
         """Measure every variant for every size."""
-        names = list(WAYS)
-        begin = turn % len(names)
         return {
             _key(variant, batch, writers): self._rate(variant, batch, writers)
             for batch, writers in product(BATCHES, WRITERS)
-            for variant in names[begin:] + names[:begin]
+            for variant in rotated(list(WAYS), turn)
         }
 
     def series(self) -> Series:

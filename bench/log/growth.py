@@ -14,8 +14,9 @@ from typing import Final
 
 from application.unit import Written
 from bench.child import BenchError
+from bench.floor import LIVES
 from bench.ground import EMPTY, Ground
-from bench.lines import Line, Series, ratio, value
+from bench.lines import Line, Series, ratio, rotated, value
 from bench.log import rows
 from bench.sizes import Sizes
 from infrastructure.postgres.batch_store import BatchStore
@@ -28,21 +29,6 @@ _UNIT: Final = 4
 _BATCH: Final = 10
 _WARM_UP: Final = 6
 
-# In the order of the ids, as a log grows; every trigger of the table runs.
-_FILL: Final = """
-INSERT INTO counterfoil.events
-       (tenant_id, stream_id, version, type, schema, data, meta)
-SELECT 'default', id, version, type, 1,
-       jsonb_build_object('attempt', 1, 'token', 2, 'lease_seconds', 60, 'owner',
-           jsonb_build_object('host', 'bench', 'pid', 1, 'boot', id)),
-       jsonb_build_object('actor',
-           jsonb_build_object('type', 'worker', 'id', 'bench:1'),
-           'correlation_id', 'job:' || id, 'commit_id', id)
-  FROM (SELECT counterfoil.uuid7() AS id
-          FROM generate_series(1, %(streams)s::int)) made
- CROSS JOIN (VALUES (1, 'job.enqueued'), (2, 'job.claimed'), (3, 'job.succeeded'))
-       AS t(version, type)
-"""
 _COUNT: Final = "SELECT count(*) FROM counterfoil.events"
 
 
@@ -106,9 +92,8 @@ class Growth:
         before = [self._count(log) for log in self.logs]
         self.place.checkpoint()
         taken: dict[str, list[float]] = {log.variant: [] for log in self.logs}
-        begin = turn % len(self.logs)
         for n in range(_WARM_UP + self.batches):
-            for log in (*self.logs[begin:], *self.logs[:begin]):
+            for log in rotated(self.logs, turn):
                 milliseconds = log.append()
                 if n >= _WARM_UP:
                     taken[log.variant].append(milliseconds)
@@ -150,7 +135,7 @@ def growth(place: Ground, sizes: Sizes) -> Generator[Growth]:
             events = max(sizes.drained_jobs // _UNIT, 3) // 3 * 3 * factor
             conninfo = stack.enter_context(place.database(template))
             with closing(connect(conninfo)) as connection:
-                connection.execute(_FILL, {"streams": (events - has) // 3})
+                connection.execute(LIVES, {"lives": (events - has) // 3})
                 connection.execute("VACUUM ANALYZE counterfoil.events")
                 row = connection.execute("SELECT current_database()").fetchall()[0]
             template, has = str(row[0]), events

@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, Self
 
-from bench.child import BenchError
+from bench.child import ROOT, BenchError
 
-_ROOT: Final = Path(__file__).resolve().parents[2]
 _READY_SECONDS: Final = 30.0
 _STOP_SECONDS: Final = 20.0
 _LOOK_SECONDS: Final = 0.01
@@ -30,7 +29,7 @@ class Child:
                 stdin=subprocess.PIPE,
                 stdout=told,
                 stderr=log,
-                cwd=_ROOT,
+                cwd=ROOT,
                 env=os.environ | environment,
             )
 

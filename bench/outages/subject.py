@@ -6,9 +6,9 @@ from typing import Final, LiteralString
 
 import msgspec
 
-from bench.child import BenchError
+from bench.child import ROOT, BenchError
 from bench.outages.settings import AT_ONCE, HANDLER_SECONDS, RESCUE_SECONDS
-from bench.peers.system import ROOT, System
+from bench.peers.system import System
 from infrastructure.postgres.database import Connection
 from infrastructure.postgres.heads.table import number
 

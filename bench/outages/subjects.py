@@ -7,6 +7,7 @@ it does not, it keeps what it has, and the words say so.
 import sys
 from typing import Final
 
+from bench.child import ROOT
 from bench.outages.settings import (
     AT_ONCE,
     BEAT_SECONDS,
@@ -16,7 +17,7 @@ from bench.outages.settings import (
 )
 from bench.outages.subject import Subject
 from bench.peers import systems
-from bench.peers.system import PYTHON, ROOT
+from bench.peers.system import PYTHON
 
 _DRIVERS: Final = "bench.outages.drivers"
 _SCRIPT: Final = str(ROOT / "bench" / "outages" / "drivers" / "worker.js")

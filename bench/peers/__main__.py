@@ -25,6 +25,7 @@ from rich.progress import (
 )
 
 from bench import machine
+from bench.child import ROOT
 from bench.ground import ground
 from bench.lines import Measure, Series
 from bench.peers.families import Planned, known, planned
@@ -32,7 +33,7 @@ from bench.peers.field import Failure, Fields
 from bench.peers.figures import figures
 from bench.peers.lines import Sampled
 from bench.peers.report import Peer, Report, drawn, peers, show, write
-from bench.peers.system import PYTHON, ROOT, System
+from bench.peers.system import PYTHON, System
 from bench.peers.systems import SYSTEMS
 from bench.sizes import FULL, QUICK, Sizes
 from infrastructure.errors import InfrastructureError

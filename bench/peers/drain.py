@@ -9,9 +9,9 @@ from typing import Final
 from bench import drain as floor
 from bench.child import BenchError
 from bench.ground import Ground
-from bench.lines import Line, Round, Series
+from bench.lines import Line, Round, Series, rotated
 from bench.peers import cost
-from bench.peers.field import Field, Fields, count, rotated
+from bench.peers.field import Field, Fields, count
 from bench.peers.lines import OURS, per_system, ratios, variants
 from bench.peers.processes import WorkerProcess, wait_until_handled
 from infrastructure.postgres.database import Connection, connect

@@ -7,8 +7,8 @@ from typing import Final
 from bench.bulk import bulk
 from bench.child import BenchError
 from bench.ground import Ground
-from bench.lines import Line, Series, ratio, value
-from bench.peers.field import BATCH, Field, Fields, rotated
+from bench.lines import Line, Series, ratio, rotated, value
+from bench.peers.field import BATCH, Field, Fields
 from bench.peers.lines import OURS, middle, ratios, variants
 from bench.single import single
 

@@ -126,9 +126,3 @@ def _name(system: System) -> str:
 def _vacuum(conninfo: str) -> None:
     with closing(connect(conninfo)) as connection:
         connection.execute("VACUUM ANALYZE")
-
-
-def rotated[T](items: Sequence[T], turn: int) -> list[T]:
-    """Return `items` so that another one begins in each turn."""
-    begin = turn % len(items) if items else 0
-    return [*items[begin:], *items[:begin]]

@@ -7,7 +7,7 @@ from operator import ge, le
 from statistics import median
 from typing import Final
 
-from bench.figures import Figure
+from bench.figures import Figure, figure
 from bench.lines import Line, Measure, Round
 from bench.peers.lines import Quantile, Sampled, Samples
 
@@ -29,7 +29,7 @@ def _of_rounds(line: Line, rounds: Sequence[Round]) -> Figure | None:
     for each in rounds:
         with suppress(KeyError, ZeroDivisionError):
             values.append(line.of(each))
-    return _figure(line, median(values), values) if values else None
+    return figure(line, median(values), values) if values else None
 
 
 def _of_samples(line: Quantile, samples: Sequence[Samples]) -> Figure | None:
@@ -41,19 +41,7 @@ def _of_samples(line: Quantile, samples: Sequence[Samples]) -> Figure | None:
     for each in samples:
         with suppress(KeyError, ZeroDivisionError):
             values.append(line.of(each))
-    return _figure(line, line.of(pooled), values) if values else None
-
-
-def _figure(line: Line | Quantile, middle: float, values: Sequence[float]) -> Figure:
-    return Figure(
-        group=line.group,
-        title=line.title,
-        unit=line.unit,
-        value=middle,
-        low=min(values),
-        high=max(values),
-        target=line.target,
-    )
+    return figure(line, line.of(pooled), values) if values else None
 
 
 def verdict(figure: Figure) -> str:

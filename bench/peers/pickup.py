@@ -9,8 +9,8 @@ from typing import Final
 
 from bench.child import BenchError
 from bench.figures import quantile
-from bench.lines import Line, Series
-from bench.peers.field import Field, Fields, rotated
+from bench.lines import Line, Series, rotated
+from bench.peers.field import Field, Fields
 from bench.peers.lines import OURS, Quantile, Samples, at, beside
 from bench.peers.processes import WorkerProcess, wait_until_handled
 from bench.peers.system import System

@@ -9,8 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, Self
 
-from bench.child import BenchError
-from bench.peers.system import ROOT, System
+from bench.child import ROOT, BenchError
+from bench.peers.system import System
 
 _READY_SECONDS: Final = 30.0
 _STOP_SECONDS: Final = 30.0

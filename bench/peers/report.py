@@ -10,12 +10,13 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from bench.child import ROOT
 from bench.figures import Figure
 from bench.lines import Round
 from bench.peers.field import Failure
 from bench.peers.figures import verdict
 from bench.peers.lines import Samples
-from bench.peers.system import ROOT, System
+from bench.peers.system import System
 from bench.sizes import Sizes
 
 _MANY = 100

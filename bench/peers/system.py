@@ -8,7 +8,8 @@ from typing import Final, LiteralString
 
 from psycopg.conninfo import conninfo_to_dict
 
-ROOT: Final = Path(__file__).resolve().parents[2]
+from bench.child import ROOT
+
 PYTHON: Final = ROOT / ".venv-bench" / "bin" / "python"
 """The interpreter of the peers' own environment: none of them is our dependency."""
 NODE_FOLDER: Final = ROOT / "bench" / "peers" / "node"

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from bench.figures import Figure
-from bench.lines import Line, Series
-from bench.peers.field import Failure, rotated
+from bench.lines import Line, Series, rotated
+from bench.peers.field import Failure
 from bench.peers.figures import figures, verdict
 from bench.peers.lines import Quantile, Samples, at, beside, ratios, variants
 from bench.peers.report import Peer, Report, markdown, write
