@@ -6,7 +6,15 @@ import pytest
 
 from tests.fixtures.database import TestDatabase
 from tests.fixtures.proxy import Proxy
-from tests.fixtures.workers import Gate, Start, enqueue, history, is_over, until
+from tests.fixtures.workers import (
+    Gate,
+    Start,
+    enqueue,
+    history,
+    is_over,
+    until,
+    wait_at_work,
+)
 
 pytestmark = [pytest.mark.crash, pytest.mark.usefixtures("heads_equal_folds")]
 
@@ -18,6 +26,7 @@ def test_i3_killed_before_its_claim_commits(
 ) -> None:
     connection = database.connect()
     a = start_worker(proxy.conninfo)
+    wait_at_work(connection)
     plan = proxy.hold_before_commit(of=CLAIM)
     job = enqueue(connection, "calling")
     plan.wait()
@@ -38,6 +47,7 @@ def test_i3_killed_after_its_claim_has_committed(
     database.advance(timedelta(minutes=10))
     connection = database.connect()
     a = start_worker(proxy.conninfo)
+    wait_at_work(connection)
     plan = proxy.hold_commit_answer(of=CLAIM)
     job = enqueue(connection, "calling", serialKey="k")
     plan.wait()

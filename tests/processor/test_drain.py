@@ -28,6 +28,7 @@ from tests.fixtures.workers import (
     is_over,
     kind,
     until,
+    wait_at_work,
     worker_here,
 )
 from tests.processor.rig import NOOP
@@ -352,17 +353,16 @@ def test_a_claim_whose_answer_was_lost_is_adopted(
 ) -> None:
     """Mechanisms 10: found by its claim id, run once, and costs one attempt."""
     connection = database.connect()
-    for cut, tags in (
-        (proxy.cut_commit_answer, ["enqueued", "claimed", "succeeded"]),
-        (proxy.cut_before_commit, ["enqueued", "claimed", "succeeded"]),
-    ):
-        job = enqueue(connection, "noop")
-        plan = cut(of="'job.claimed'")
+    for cut, adopted in ((proxy.cut_commit_answer, 1), (proxy.cut_before_commit, 0)):
         with worker_here(proxy.conninfo, NOOP) as (_, events):
+            wait_at_work(connection)
+            plan = cut(of="'job.claimed'")
+            job = enqueue(connection, "noop")
             plan.wait()
             until(lambda: is_over(connection))
-            assert events.of("claim adopted")
-        assert history(connection, job) == tags
+            told = events.of("claim adopted")
+        assert [(each["jobs"], each["of"]) for each in told] == [(adopted, 1)]
+        assert history(connection, job) == ["enqueued", "claimed", "succeeded"]
 
 
 def test_a_worker_whose_database_hangs_is_not_ready(
