@@ -22,7 +22,7 @@ from bench.sizes import Sizes
 
 _FLOOR: Final = "bench_floor_waiting"
 """As many jobs wait in it as for ours, in the same rows."""
-_IDLE_TIMES: Final = 2
+_IDLE_TIMES: Final = 4
 """Idle samples of each queue, for each of one worker in the bench of ours alone."""
 
 
