@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import StatisticsError
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, TemporaryFile
 from typing import Final
 
 from rich.console import Console
@@ -181,13 +181,25 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _made(folder: Path) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
 def _leave(*_: object) -> None:
     sys.exit(_TERMINATED)
 
 
 def main() -> int:
     """Run what the command line asks for; return the exit code."""
-    asked = _parser().parse_args()
+    parser = _parser()
+    asked = parser.parse_args()
+    try:
+        # Now, not after half an hour of measuring.
+        with TemporaryFile(dir=_made(asked.out)):
+            pass
+    except OSError as error:
+        parser.error(f"--out {asked.out}: {error.strerror}; name a folder to write in")
     # Whoever ends a run ends its server and its workers with it.
     signal.signal(signal.SIGTERM, _leave)
     names = _chosen(asked.systems, [it.name for it in SYSTEMS], "queue")
