@@ -50,10 +50,15 @@ class JobKind[Args: msgspec.Struct]:
         Raises:
             ValueError: the lease is shorter than call + heartbeat + 10 s.
         """
-        least = self.call_seconds + HEARTBEAT_SECONDS + LEASE_MARGIN_SECONDS
+        least = least_lease_seconds(self.call_seconds)
         if self.lease_seconds < least:
             msg = f"job kind {self.name}: lease_seconds must be at least {least}"
             raise ValueError(msg)
+
+
+def least_lease_seconds(call_seconds: int) -> int:
+    """Return the shortest lease that outlasts a call, a heartbeat and a margin."""
+    return call_seconds + HEARTBEAT_SECONDS + LEASE_MARGIN_SECONDS
 
 
 type AnyKind = JobKind[Any]
@@ -72,3 +77,36 @@ def by_name(*kinds: AnyKind) -> Kinds:
         msg = "two job kinds have one name"
         raise ValueError(msg)
     return table
+
+
+class KindLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What a person is told of one kind."""
+
+    kind: str
+    package: str
+    """The distribution that brings it, with its version."""
+    queue: str
+    max_attempts: int
+    lease_seconds: int
+    deadline_seconds: int
+
+
+class KindTable(msgspec.Struct, frozen=True):
+    """Every kind that is known to an installation."""
+
+    lines: tuple[KindLine, ...]
+    """The kinds by name."""
+    faults: tuple[str, ...]
+    """What is wrong with kinds of other packages, a sentence each."""
+
+
+def line_of(kind: AnyKind, package: str) -> KindLine:
+    """Return what a person is told of a kind that `package` brings."""
+    return KindLine(
+        kind=kind.name,
+        package=package,
+        queue=kind.queue,
+        max_attempts=kind.budget.max_attempts,
+        lease_seconds=kind.lease_seconds,
+        deadline_seconds=kind.deadline_seconds,
+    )

@@ -1,6 +1,6 @@
 """Build with uv_build, and carry the migrations inside the wheel.
 
-uv_build ships the five packages and nothing beside them, but an installed product
+uv_build ships the six packages and nothing beside them, but an installed product
 needs its schema too. A wheel therefore holds a copy of `migrations/*.sql` in
 `infrastructure/postgres/migrations/`; a checkout never does.
 """

@@ -172,7 +172,7 @@ class Client:
         args: Mapping[str, object] | msgspec.Struct | None,
         options: Mapping[str, object],
     ) -> Plain:
-        request: dict[str, object] = {"kind": kind, "args": _plain_args(args)}
+        request: dict[str, object] = {"kind": kind, "args": plain_args(args)}
         request |= self._defaults(kind, request["args"])
         request |= {_MEMBERS.get(name, name): told for name, told in options.items()}
         return plain(request)
@@ -205,7 +205,12 @@ class Client:
         return str(row[0])
 
 
-def _plain_args(args: Mapping[str, object] | msgspec.Struct | None) -> Plain:
+def plain_args(args: Mapping[str, object] | msgspec.Struct | None) -> Plain:
+    """Return the arguments of a job as they are sent.
+
+    Raises:
+        InvalidRequestError: they hold what JSON has not; see `plain`.
+    """
     told: object = {} if args is None else args
     if isinstance(args, msgspec.Struct):
         # Instants stay what they are until `plain` has looked for their offset.

@@ -7,7 +7,14 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("domain", "application", "projections", "infrastructure", "api")
+PACKAGES = (
+    "domain",
+    "application",
+    "projections",
+    "infrastructure",
+    "api",
+    "counterfoil",
+)
 
 
 @cache
