@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Protocol
 
 from application.front_door import SettleOne
+from application.job_kinds import KindTable
 from application.operators.action import Action
 from projections.event_log import EventLog
 from projections.job_history import JobHistory
@@ -63,6 +64,16 @@ class Services(Protocol):
     @property
     def budgets(self) -> Mapping[str, int]:
         """How many attempts a kind of job has, unless a job says otherwise."""
+        ...
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """What is wrong with kinds of other packages, a sentence each."""
+        ...
+
+    @property
+    def panel_package(self) -> str | None:
+        """The package whose adapter stands in for ours."""
         ...
 
     @property
@@ -236,6 +247,10 @@ class Installation(Protocol):
         ephemeral: bool = False,
     ) -> None:
         """Run a worker until a signal stops it; ends the process."""
+        ...
+
+    def kinds(self) -> KindTable:
+        """Return every kind that is known here; needs no database."""
         ...
 
     def migrate(self, *, only_check: bool) -> SchemaState:

@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
+from application.job_kinds import KindTable
 from infrastructure.demo import (
     DemoOptions,
     DemoResult,
@@ -17,6 +18,7 @@ from infrastructure.demo import (
     stage_demo,
 )
 from infrastructure.errors import InfrastructureError
+from infrastructure.extensions.extensions import Extensions
 from infrastructure.installation import (
     Place,
     Services,
@@ -24,7 +26,7 @@ from infrastructure.installation import (
     open_place,
     refusals_in_our_words,
 )
-from infrastructure.kinds import runnable_kinds
+from infrastructure.kind_table import kind_table
 from infrastructure.lifetime import leave, work_until_stopped
 from infrastructure.postgres import migrator
 from infrastructure.processor.worker import Worker, WorkerOptions
@@ -81,11 +83,24 @@ class Composition:
         """
         return Settings.from_env(self._environ)
 
+    @cached_property
+    def extensions(self) -> Extensions:
+        """What other packages bring to this process."""
+        return Extensions(self.settings)
+
     @contextmanager
     def open(self) -> Generator[Services]:
         """See `open_installation`."""
-        with open_installation(self.settings) as services:
+        with open_installation(self.settings, self.extensions) as services:
             yield services
+
+    def kinds(self) -> KindTable:
+        """Return every kind that is known here; needs no database.
+
+        Raises:
+            ConfigurationError: a setting is wrong.
+        """
+        return kind_table(self.extensions)
 
     def work(
         self,
@@ -97,19 +112,22 @@ class Composition:
         """Run a worker until a signal stops it, then end the process with code 0.
 
         Raises:
-            CounterfoilError: it could not be started; see `open_installation`.
+            CounterfoilError: it could not be started; see `open_installation`, and
+                `Extensions.require`, which comes before anything is opened.
         """
+        self.extensions.require()
         with (
             listen(show),
             open_installation(
                 self.settings,
+                self.extensions,
                 ephemeral=ephemeral,
                 up_to_date=up_to_date,
                 pool_size=WORKER_POOL,
             ) as services,
         ):
             announce(services)
-            kinds = runnable_kinds(services.parts)
+            kinds = services.runnable_kinds
             options = self._worker_options(services.place)
             work_until_stopped(Worker(services.database, kinds, options))
         leave(os.EX_OK)

@@ -2,6 +2,7 @@
 
 InfrastructureError             the machine failed
 ├── ConfigurationError          a setting is wrong; the process stops at start
+├── ExtensionError              what another package brings cannot be used
 ├── DatabaseUnavailableError    no answer from PostgreSQL; later may be better
 │   └── CommitUnknownError      COMMIT was sent and its answer was lost
 └── MigrationError              the schema is not what this version needs
@@ -33,6 +34,20 @@ class ConfigurationError(InfrastructureError):
         self.problem = problem
         self.remedy = remedy
         super().__init__(f"{setting}: {problem}; {remedy}")
+
+
+class ExtensionError(InfrastructureError):
+    """An entry point of another package cannot be used; no worker may start."""
+
+    code = "extension"
+
+    def __init__(self, package: str, entry: str, problem: str, remedy: str) -> None:
+        """Name the package and its entry, what is wrong, and what to do about it."""
+        self.package = package
+        self.entry = entry
+        self.problem = problem
+        self.remedy = remedy
+        super().__init__(f"package {package}, entry point {entry}: {problem}; {remedy}")
 
 
 class DatabaseUnavailableError(InfrastructureError):

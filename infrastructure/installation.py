@@ -7,13 +7,14 @@ import os
 import socket
 from collections.abc import Generator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
 import psycopg
 
 from application.front_door import OrderBusyError, Settled, SettleOne
+from application.job_kinds import Kinds
 from application.operators.action import Action
 from application.operators.cancel import cancel_job
 from application.operators.retry import retry_job
@@ -22,8 +23,10 @@ from domain.event import Actor, JsonObject
 from infrastructure import embedded
 from infrastructure.client import Client
 from infrastructure.errors import InfrastructureError
+from infrastructure.extensions.extensions import Extensions
+from infrastructure.extensions.panel import GuardedPanel
 from infrastructure.ids import new_id
-from infrastructure.kinds import Parts, product_kinds
+from infrastructure.kinds import Parts, product_kinds, runnable_kinds
 from infrastructure.log.horizon import require_positions_ahead
 from infrastructure.postgres import migrator
 from infrastructure.postgres.batch_store import BatchStore
@@ -57,14 +60,16 @@ class Services:
     """One installation, wired over one pool of connections."""
 
     place: Place
-    migrated: tuple[str, ...]
+    migrated: tuple[str, ...] = ()
     """Migrations that were applied on the way in."""
     missing: tuple[str, ...]
     """Settings without which some kinds of job are not claimed here."""
     database: Database
     parts: Parts
-    budgets: Mapping[str, int]
-    """How many attempts a kind of job has, unless a job says otherwise."""
+    kinds: Kinds
+    """The product's own kinds."""
+    extensions: Extensions
+    """What other packages bring; loaded when it is asked for."""
     settle_order: SettleOne
     jobs: JobList
     job: JobHistory
@@ -73,10 +78,33 @@ class Services:
     retry: Action
     cancel: Action
 
+    @property
+    def budgets(self) -> Mapping[str, int]:
+        """How many attempts a kind of job has, unless a job says otherwise."""
+        known = {**self.extensions.kinds, **self.kinds}
+        return {name: kind.budget.max_attempts for name, kind in known.items()}
+
+    @property
+    def runnable_kinds(self) -> Kinds:
+        """What a worker may claim here: other packages' kinds beside the product's."""
+        return {**self.extensions.kinds, **runnable_kinds(self.parts)}
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """What is wrong with kinds of other packages, a sentence each."""
+        return self.extensions.faults
+
+    @property
+    def panel_package(self) -> str | None:
+        """The package whose adapter stands in for ours."""
+        panel = self.extensions.panel
+        return None if panel is None else panel.package
+
 
 @contextmanager
 def open_installation(
     settings: Settings,
+    extensions: Extensions,
     *,
     ephemeral: bool = False,
     up_to_date: bool = False,
@@ -101,10 +129,11 @@ def open_installation(
         database = stack.enter_context(Database(place.uri, pool_size=pool_size))
         with database.connection() as connection:
             require_positions_ahead(connection)
-        panel = _panel(settings)
+        panel = extensions.panel or _panel(settings)
         if panel is not None:
             stack.callback(panel.close)
-        yield _wired(settings, place, database, panel, migrated)
+        wired = _wired(settings, place, database, panel, extensions)
+        yield replace(wired, migrated=migrated)
 
 
 @contextmanager
@@ -163,8 +192,8 @@ def _wired(
     settings: Settings,
     place: Place,
     database: Database,
-    panel: HttpPanel | None,
-    migrated: tuple[str, ...],
+    panel: HttpPanel | GuardedPanel | None,
+    extensions: Extensions,
 ) -> Services:
     needed = {
         "COUNTERFOIL_REMNAWAVE_URL": settings.remnawave_url,
@@ -183,11 +212,13 @@ def _wired(
     targets = Targets(parts.streams, streams, kinds)
     return Services(
         place=place,
-        migrated=migrated,
-        missing=tuple(name for name, value in needed.items() if value is None),
+        missing=()
+        if panel is not None
+        else tuple(name for name, value in needed.items() if value is None),
         database=database,
         parts=parts,
-        budgets={name: kind.budget.max_attempts for name, kind in kinds.items()},
+        kinds=kinds,
+        extensions=extensions,
         settle_order=settle_over(database),
         jobs=JobList(database.connection),
         job=JobHistory(database.connection),

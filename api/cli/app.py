@@ -18,6 +18,7 @@ import rich_click as click
 from api.cli.demonstrating import demo
 from api.cli.history import events, why
 from api.cli.jobs import job, jobs
+from api.cli.kinds import kinds
 from api.cli.operating import cancel, retry
 from api.cli.options import group, option
 from api.cli.output import complain, say
@@ -73,6 +74,7 @@ for _command in (
     settle,
     jobs,
     job,
+    kinds,
     events,
     why,
     retry,

@@ -68,7 +68,9 @@ def jobs(  # noqa: PLR0913 - the options of the command, one to one
     )
     with installation.open() as services:
         page = services.jobs(wanted)
-        budgets = services.budgets
+        budgets, faults = services.budgets, services.faults
+    for fault in faults:
+        aside(fault, "yellow")
     if as_json:
         for line in page.jobs:
             told = msgspec.to_builtins(line, builtin_types=(datetime,))

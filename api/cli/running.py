@@ -122,6 +122,7 @@ def _announce(services: Services, *, as_json: bool) -> None:
                 "ephemeral": place.is_ephemeral,
                 "migrated": services.migrated,
                 "missing": services.missing,
+                "panel": services.panel_package,
                 "notices": place.notices,
             }
         )
@@ -131,6 +132,8 @@ def _announce(services: Services, *, as_json: bool) -> None:
     say(*place.notices)
     if place.is_ephemeral:
         say(f"other commands reach it with COUNTERFOIL_DATABASE_URL={place.uri!r}")
+    if services.panel_package is not None:
+        say(f"the panel is asked by the adapter of {services.panel_package}")
     if services.missing:
         names = " and ".join(services.missing)
         say(f"no panel, so fulfilment jobs wait: set {names}")

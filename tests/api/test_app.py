@@ -30,6 +30,7 @@ def test_every_command_that_is_due_is_there() -> None:
         "events",
         "job",
         "jobs",
+        "kinds",
         "migrate",
         "retry",
         "settle",

@@ -1,0 +1,133 @@
+"""A panel adapter of another package, behind the promise that it never raises.
+
+What it raises, and what it returns that is no answer, becomes `Unknown`, code
+`adapter_error`: nobody knows what the panel was asked, so the write is repeated.
+"""
+
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, cast
+
+import msgspec
+
+from application.ports import (
+    Access,
+    CallGuard,
+    Confirmed,
+    Halted,
+    Misconfigured,
+    Panel,
+    PanelAnswer,
+    Rejected,
+    Unavailable,
+    Unknown,
+)
+from infrastructure.errors import ExtensionError
+from infrastructure.extensions.entry_points import PROVIDERS, REPAIR, entries, raised
+from infrastructure.settings import Settings
+from infrastructure.telemetry import emit
+
+PANEL: Final = "panel"
+"""The only provider that there is a port for."""
+
+ADAPTER_ERROR: Final = "adapter_error"
+
+_ANSWERS: Final = (
+    Confirmed,
+    Rejected,
+    Unavailable,
+    Unknown,
+    Misconfigured,
+    Halted,
+)
+
+
+class GuardedPanel:
+    """Somebody's adapter, shared by all worker threads of a process."""
+
+    def __init__(self, panel: Panel, package: str) -> None:
+        """Take the adapter, and the package that brings it."""
+        self._panel = panel
+        self.package = package
+
+    def create(self, access: Access, request_id: str, guard: CallGuard) -> PanelAnswer:
+        """See `Panel.create`."""
+        return _answered(lambda: self._panel.create(access, request_id, guard))
+
+    def close(self) -> None:
+        """Close the adapter, if it can be closed."""
+        close = getattr(self._panel, "close", None)
+        if callable(close):
+            try:
+                close()
+            except Exception as error:  # noqa: BLE001 - the provider's edge: it must not hide how the process ended
+                emit("panel not closed", package=self.package, error=_where(error))
+
+
+def _answered(ask: Callable[[], PanelAnswer]) -> PanelAnswer:
+    try:
+        answer = ask()
+        # Types are the adapter's promises: what breaks them could not be recorded.
+        if not _is_answer(answer):
+            told = f"the adapter returned {type(answer).__name__}, which is no answer"
+            return Unknown(ADAPTER_ERROR, told)
+        msgspec.convert(msgspec.to_builtins(answer), type(answer))
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - the provider's edge: never raises
+        return Unknown(ADAPTER_ERROR, _where(error))
+    return answer
+
+
+def _is_answer(answer: object) -> bool:
+    return isinstance(answer, _ANSWERS)
+
+
+def _where(error: BaseException) -> str:
+    """Return the kind and place of an adapter's fault, without any value (I12)."""
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
+    return f"{type(error).__name__} at {place}"
+
+
+def find_panel(settings: Settings) -> GuardedPanel | None:
+    """Return the adapter that a package brings in place of ours, or None.
+
+    Raises:
+        ExtensionError: it cannot be made, is none, or two packages bring one.
+    """
+    found = entries(PROVIDERS)
+    for entry in found:
+        if entry.point.name != PANEL:
+            problem = "there is no such provider"
+            raise entry.fault(problem, f"call the entry point {PANEL!r}")
+    if not found:
+        return None
+    first, *others = found
+    for entry in others:
+        problem = f"the panel is brought by {first.package} as well"
+        raise entry.fault(problem, "uninstall one of them")
+    make = first.load()
+    if not callable(make):
+        problem = f"it leads to {type(make).__name__}"
+        raise first.fault(problem, "let it be a function of the settings")
+    try:
+        panel: object = make(settings)
+    except (Exception, SystemExit) as error:
+        problem = f"its function raised {raised(error)}"
+        raise first.fault(problem, REPAIR) from error
+    _refuse_stranger(panel, first.fault)
+    return GuardedPanel(cast("Panel", panel), first.package)
+
+
+def _refuse_stranger(
+    panel: object, fault: Callable[[str, str], ExtensionError]
+) -> None:
+    for method in _METHODS:
+        if not callable(getattr(panel, method, None)):
+            problem = f"{type(panel).__name__} has no method {method!r}"
+            raise fault(problem, "see counterfoil.panel.Panel")
+
+
+_METHODS: Final = tuple(
+    sorted(name for name in vars(Panel) if not name.startswith("_"))
+)

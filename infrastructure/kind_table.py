@@ -1,0 +1,48 @@
+"""Every kind that this installation knows, told without a database."""
+
+from contextlib import AbstractContextManager
+from typing import Final
+
+from application.job_kinds import KindTable, line_of
+from domain.event import Actor
+from infrastructure.errors import DatabaseUnavailableError
+from infrastructure.extensions.extensions import Extensions
+from infrastructure.ids import new_id
+from infrastructure.kinds import Parts, product_kinds
+from infrastructure.postgres.batch_store import BatchStore
+from infrastructure.postgres.database import Connection
+from infrastructure.postgres.streams import PostgresStreams
+
+PRODUCT: Final = "counterfoil"
+
+
+def kind_table(extensions: Extensions) -> KindTable:
+    """Return the product's kinds and those of other packages."""
+    lines = [line_of(kind, PRODUCT) for kind in product_kinds(_PARTS).values()]
+    lines += [line_of(each.kind, each.entry.package) for each in extensions.found.kinds]
+    return KindTable(
+        tuple(sorted(lines, key=lambda line: line.kind)), extensions.faults
+    )
+
+
+class _NoDatabase:
+    """Lends nothing: kinds are told here, not run."""
+
+    def connection(self) -> AbstractContextManager[Connection]:
+        """Refuse.
+
+        Raises:
+            DatabaseUnavailableError: always.
+        """
+        detail = "kinds are told without one"
+        raise DatabaseUnavailableError(detail)
+
+
+_PARTS: Final = Parts(
+    streams=PostgresStreams(_NoDatabase()),
+    units=BatchStore(_NoDatabase()),
+    ids=new_id,
+    panel=None,
+    username_prefix="",
+    actor=Actor(type="system", id=PRODUCT),
+)
