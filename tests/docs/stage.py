@@ -25,6 +25,7 @@ from infrastructure.bootstrap import Composition
 from tests.docs.document import Block, Command
 from tests.docs.shown import Names
 from tests.fixtures.database import TestDatabase
+from tests.fixtures.packages import forget_modules
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE_S = 30.0
@@ -117,8 +118,7 @@ class Stage:
         for terminal in reversed(self._terminals):
             terminal.end()
         del sys.modules[self._program.__name__]
-        for file in self._folder.glob("*.py"):
-            sys.modules.pop(file.stem, None)
+        forget_modules(self._folder)
 
     def _end(self, command: str) -> None:
         (terminal,) = (it for it in self._terminals if it.command == command)
@@ -205,7 +205,9 @@ class Stage:
 
     def _python(self, block: Block) -> None:
         if block.file is not None:
-            (self._folder / block.file).write_text(block.text, "utf-8")
+            file = self._folder / block.file
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(block.text, "utf-8")
             return
         told = [line[3:] for line in block.lines if line.startswith("#> ")]
         output = StringIO()

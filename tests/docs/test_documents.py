@@ -14,7 +14,7 @@ import pytest
 from infrastructure.settings import Settings
 from tests.docs.document import RUN, SHOWN, blocks
 from tests.docs.stage import ROOT, Stage
-from tests.docs.tools import install
+from tests.docs.tools import SITE, install
 
 if TYPE_CHECKING:
     from tests.fixtures.database import TestDatabase
@@ -44,11 +44,14 @@ def terminal(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         if name.startswith("COUNTERFOIL_"):
             monkeypatch.delenv(name)
     tools = install(folder / "tools")
+    site = folder / SITE
+    site.mkdir()
     path = f"{tools}:{Path(sys.executable).parent}:{os.environ['PATH']}"
     monkeypatch.setenv("PATH", path)
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setenv("PYTHONPATH", f"{ROOT}{os.pathsep}{site}")
     monkeypatch.setattr(getpass, "getuser", lambda: "anna")
     monkeypatch.chdir(folder)
+    monkeypatch.syspath_prepend(site)
     monkeypatch.syspath_prepend(folder)
 
 
@@ -88,6 +91,16 @@ def test_a_block_is_run_or_says_why_not(name: str) -> None:
     for block in found:
         assert block.language in RUN | SHOWN, f"docs/{name}.md:{block.line}"
         assert block.said.get("not run", "because") != "", block.line
+
+
+def test_a_package_that_is_shown_is_the_one_in_the_examples() -> None:
+    shown = [it for it in blocks(ROOT / "docs" / "job-kinds.md") if it.file]
+
+    assert shown
+    for block in shown:
+        assert block.file is not None
+        example = ROOT / "examples" / block.file
+        assert block.text == example.read_text("utf-8")
 
 
 def test_every_setting_is_told() -> None:

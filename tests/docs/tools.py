@@ -1,7 +1,8 @@
-"""Stand-ins for `sqlite3` and `curl`, so that the tests need neither on the machine.
+"""Stand-ins for `sqlite3`, `curl` and `pip`, which tests must not need or change.
 
 A person who follows the documents uses the real ones; these do what the documents
-ask of them, and nothing else.
+ask of them, and nothing else.  Packages are really built, and installed into a folder
+of the document's own instead of the developer's environment.
 """
 
 import stat
@@ -24,11 +25,23 @@ with urllib.request.urlopen(url, data.encode()) as answer, open(file, "wb") as k
     kept.write(answer.read())
 """
 
+SITE = "site-packages"
+"""Where packages are installed, beside the stand-ins."""
+
+PIP = f"""
+import sys
+from pathlib import Path
+from tests.fixtures.packages import install
+command, package = sys.argv[1:]
+assert command == "install", sys.argv
+install(Path(package), Path(__file__).parents[1] / "{SITE}")
+"""
+
 
 def install(folder: Path) -> Path:
     """Return `folder`, which holds the stand-ins now; it belongs first in PATH."""
     folder.mkdir()
-    for name, script in (("sqlite3", SQLITE3), ("curl", CURL)):
+    for name, script in (("sqlite3", SQLITE3), ("curl", CURL), ("pip", PIP)):
         program = folder / f"stand_in_for_{name}.py"
         program.write_text(script)
         tool = folder / name
