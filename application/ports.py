@@ -7,7 +7,7 @@ from uuid import UUID
 import msgspec
 
 from application.unit import Head
-from domain.entitlement.state import Desired, Observed
+from domain.entitlement.state import Desired, Observed, Sight
 from domain.event import Instant, JsonObject
 from domain.order.events import OrderEvent
 from domain.stream import Ref
@@ -81,6 +81,24 @@ class Confirmed(msgspec.Struct, frozen=True):
     """The panel shows the desired state."""
 
     observed: Observed
+    squad_ids: tuple[str, ...] = ()
+    """The squads that the panel shows: lower case, sorted."""
+
+
+class Shown(msgspec.Struct, frozen=True):
+    """The panel has the user; nothing is said about what it should be."""
+
+    sight: Sight
+    requests: int
+    """How many requests the look took."""
+
+
+class Missing(msgspec.Struct, frozen=True):
+    """Nobody has the known id, the name, or the earlier product's name."""
+
+    detail: str = ""
+    requests: int = 0
+    """How many requests the look took."""
 
 
 class Rejected(msgspec.Struct, frozen=True):
@@ -121,10 +139,13 @@ class Halted(msgspec.Struct, frozen=True):
 
     detail: str = ""
     requests: int = 0
-    """How many requests had gone out before; with none, the panel knows nothing."""
+    """How many requests of the attempt had gone out; with none, the panel knows
+    nothing."""
 
 
-type PanelAnswer = Confirmed | Rejected | Unavailable | Unknown | Misconfigured | Halted
+type Unconfirmed = Rejected | Unavailable | Unknown | Misconfigured | Halted
+type PanelAnswer = Confirmed | Unconfirmed
+type LookAnswer = Shown | Missing | Unconfirmed
 
 
 class CallGuard(Protocol):
@@ -143,15 +164,43 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
     panel_user_id: int | None
     """Known from an earlier operation, or None."""
     desired: Desired
+    is_off: bool = False
+    """Paused or disabled: the user must show DISABLED, and otherwise must not."""
 
 
 class Panel(Protocol):
-    """The remote panel.  Never raises; every answer is classified."""
+    """The remote panel.  Never raises; every answer is classified.
 
-    def create(self, access: Access, request_id: str, guard: CallGuard) -> PanelAnswer:
-        """Adopt or create the user and bring it to the desired state.
+    Every HTTP request of an attempt carries `X-Request-ID: <request_id>.<n>`, n
+    counted from 1 without a gap.
+    """
 
-        Every HTTP request carries `X-Request-ID: <request_id>.<n>` with n counted
-        from 1 inside this call.
+    def read(self, access: Access, request_id: str, guard: CallGuard) -> LookAnswer:
+        """Return what the panel shows of the user; changes nothing.
+
+        Looked for under the known id, then under both names.
+        """
+        ...
+
+    def carry_out(
+        self,
+        operation: str,
+        access: Access,
+        request_id: str,
+        guard: CallGuard,
+        *,
+        requests_before: int = 0,
+    ) -> PanelAnswer:
+        """Bring the user to the state that `operation` is about.
+
+        `create` and `reconcile` adopt or create the user and push everything;
+        `extend`, `set_limits`, `set_squads` and `resume` push everything to a user
+        that exists; `enable`, `disable` and `pause` push the standing only, and
+        `reset_traffic` sets what was used to nothing.  All of them see to it that the
+        user shows DISABLED exactly when `access.is_off`, whatever their name says.
+
+        A user that only `create` may make is `Unavailable`, code
+        `remote_user_not_found`.  `requests_before` counts what the same attempt has
+        sent already, in `read`.
         """
         ...

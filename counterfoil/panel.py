@@ -5,14 +5,17 @@ from application.ports import (
     CallGuard,
     Confirmed,
     Halted,
+    LookAnswer,
     Misconfigured,
+    Missing,
     Panel,
     PanelAnswer,
     Rejected,
+    Shown,
     Unavailable,
     Unknown,
 )
-from domain.entitlement.state import Desired, Observed
+from domain.entitlement.state import Desired, Observed, Sight
 
 __all__ = [
     "Access",
@@ -20,11 +23,15 @@ __all__ = [
     "Confirmed",
     "Desired",
     "Halted",
+    "LookAnswer",
     "Misconfigured",
+    "Missing",
     "Observed",
     "Panel",
     "PanelAnswer",
     "Rejected",
+    "Shown",
+    "Sight",
     "Unavailable",
     "Unknown",
 ]

@@ -88,12 +88,26 @@ def _fulfillment(parts: Parts) -> JobKind[FulfillmentArgs]:
     )
 
 
+NO_PANEL: Final = Misconfigured("panel_configuration", "no panel is set")
+
+
 class AbsentPanel:
     """The panel of an installation that has none: everything waits for a person."""
 
-    def create(
-        self, access: Access, request_id: str, guard: CallGuard
-    ) -> Misconfigured:
-        """See `Panel.create`."""
+    def read(self, access: Access, request_id: str, guard: CallGuard) -> Misconfigured:
+        """See `Panel.read`."""
         del access, request_id, guard
-        return Misconfigured("panel_configuration", "no panel is set")
+        return NO_PANEL
+
+    def carry_out(
+        self,
+        operation: str,
+        access: Access,
+        request_id: str,
+        guard: CallGuard,
+        *,
+        requests_before: int = 0,
+    ) -> Misconfigured:
+        """See `Panel.carry_out`."""
+        del operation, access, request_id, guard, requests_before
+        return NO_PANEL

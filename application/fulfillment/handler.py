@@ -1,7 +1,7 @@
 """Carry one operation to the panel: record the attempt, ask, return what follows.
 
 transaction 1          no transaction           the settler's transaction
-Begin ───────────────► panel.create ──────────► operation, entitlement, orders, job
+Begin ───────────────► panel.carry_out ───────► operation, entitlement, orders, job
   └ covered, not due …        └ refused, no answer … ─► the job, and by
                                                         `record.follow` the operation
 """
@@ -72,7 +72,8 @@ class FulfillOperation:
         begun = begun_by(result, subject.ref)
         if begun is None or begun.operation.desired is None:
             return Completed(result={"ended": "covered"})
-        answer = self.panel.create(
+        answer = self.panel.carry_out(
+            "create",
             subject.access(begun.operation.desired),
             f"{subject.ref.id}.{begun.operation.attempts}",
             ctx,

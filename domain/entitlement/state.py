@@ -38,6 +38,14 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
     """How many squads the user is in."""
 
 
+class Sight(msgspec.Struct, frozen=True):
+    """A panel user as it was seen: what goes on record, and the squads by name."""
+
+    observed: Observed
+    squad_ids: tuple[str, ...]
+    """Lower case, sorted, each once."""
+
+
 def truncated_to_ms(instant: datetime) -> datetime:
     """Return `instant` as the panel stores it: truncated, not rounded, to ms."""
     return instant.replace(microsecond=instant.microsecond // 1000 * 1000)

@@ -16,10 +16,13 @@ from application.ports import (
     CallGuard,
     Confirmed,
     Halted,
+    LookAnswer,
     Misconfigured,
+    Missing,
     Panel,
     PanelAnswer,
     Rejected,
+    Shown,
     Unavailable,
     Unknown,
 )
@@ -33,14 +36,9 @@ PANEL: Final = "panel"
 
 ADAPTER_ERROR: Final = "adapter_error"
 
-_ANSWERS: Final = (
-    Confirmed,
-    Rejected,
-    Unavailable,
-    Unknown,
-    Misconfigured,
-    Halted,
-)
+_UNCONFIRMED: Final = (Rejected, Unavailable, Unknown, Misconfigured, Halted)
+_ANSWERS: Final = (Confirmed, *_UNCONFIRMED)
+_LOOKS: Final = (Shown, Missing, *_UNCONFIRMED)
 
 
 class GuardedPanel:
@@ -51,9 +49,27 @@ class GuardedPanel:
         self._panel = panel
         self.package = package
 
-    def create(self, access: Access, request_id: str, guard: CallGuard) -> PanelAnswer:
-        """See `Panel.create`."""
-        return _answered(lambda: self._panel.create(access, request_id, guard))
+    def read(self, access: Access, request_id: str, guard: CallGuard) -> LookAnswer:
+        """See `Panel.read`."""
+        return _answered(lambda: self._panel.read(access, request_id, guard), _LOOKS)
+
+    def carry_out(
+        self,
+        operation: str,
+        access: Access,
+        request_id: str,
+        guard: CallGuard,
+        *,
+        requests_before: int = 0,
+    ) -> PanelAnswer:
+        """See `Panel.carry_out`."""
+
+        def ask() -> PanelAnswer:
+            return self._panel.carry_out(
+                operation, access, request_id, guard, requests_before=requests_before
+            )
+
+        return _answered(ask, _ANSWERS)
 
     def close(self) -> None:
         """Close the adapter, if it can be closed."""
@@ -65,21 +81,17 @@ class GuardedPanel:
                 emit("panel not closed", package=self.package, error=_where(error))
 
 
-def _answered(ask: Callable[[], PanelAnswer]) -> PanelAnswer:
+def _answered[A](ask: Callable[[], A], kinds: tuple[type, ...]) -> A | Unknown:
     try:
         answer = ask()
         # Types are the adapter's promises: what breaks them could not be recorded.
-        if not _is_answer(answer):
+        if not isinstance(answer, kinds):
             told = f"the adapter returned {type(answer).__name__}, which is no answer"
             return Unknown(ADAPTER_ERROR, told)
         msgspec.convert(msgspec.to_builtins(answer), type(answer))
     except (Exception, SystemExit) as error:  # noqa: BLE001 - the provider's edge: never raises
         return Unknown(ADAPTER_ERROR, _where(error))
     return answer
-
-
-def _is_answer(answer: object) -> bool:
-    return isinstance(answer, _ANSWERS)
 
 
 def _where(error: BaseException) -> str:

@@ -7,17 +7,25 @@ from datetime import UTC, datetime
 from itertools import count
 from uuid import UUID
 
+from msgspec.structs import replace
+
 from application.ports import (
     Access,
     CallGuard,
     Confirmed,
+    Halted,
+    LookAnswer,
+    Missing,
     OperationRow,
     PanelAnswer,
+    Rejected,
     SettledOrder,
+    Shown,
+    Unavailable,
 )
 from application.unit import Group, Head, Refused, Result, Written, is_current
 from domain.entitlement.aggregate import Entitlement
-from domain.entitlement.state import Observed
+from domain.entitlement.state import Observed, Sight
 from domain.event import Event, Instant, JsonObject
 from domain.fulfillment.aggregate import FulfillmentOperation
 from domain.ids import uuid7_from
@@ -206,12 +214,12 @@ def _birth(event: Event) -> OrderEvent:
     return event
 
 
-def shown(access: Access, user_id: int = 7, status: str = "ACTIVE") -> Observed:
+def shown(access: Access, user_id: int = 7, status: str | None = None) -> Observed:
     """Return what an obedient panel shows."""
     desired = access.desired
     return Observed(
         panel_user_id=access.panel_user_id or user_id,
-        status=status,
+        status=status or ("DISABLED" if access.is_off else "ACTIVE"),
         expire_at=desired.remote_expire_at,
         traffic_limit_bytes=desired.traffic_bytes or 0,
         device_limit=desired.device_limit or 0,
@@ -219,20 +227,67 @@ def shown(access: Access, user_id: int = 7, status: str = "ACTIVE") -> Observed:
     )
 
 
+PUSHING = ("create", "reconcile", "extend", "set_limits", "set_squads", "resume")
+STANDING = ("enable", "disable", "pause", "reset_traffic")
+
+
 @dataclass
 class MemoryPanel:
-    """Gives the answers that were put in, and confirms when there is none left."""
+    """Gives the answers that were put in, and obeys when there is none left."""
 
     answers: deque[PanelAnswer] = field(default_factory=deque[PanelAnswer])
     asked: list[tuple[str, Access]] = field(default_factory=list[tuple[str, Access]])
+    operations: list[str] = field(default_factory=list[str])
+    """What `asked` was about, one by one."""
+    looks: deque[LookAnswer] = field(default_factory=deque[LookAnswer])
+    """What `read` says before it looks into `users`."""
+    users: dict[str, Sight] = field(default_factory=dict[str, Sight])
+    """What the panel shows, by user name."""
     meanwhile: Callable[[], object] = lambda: None
     """What happens while the panel is being asked."""
 
-    def create(self, access: Access, request_id: str, guard: CallGuard) -> PanelAnswer:
-        guard.may_begin()
+    def read(self, access: Access, request_id: str, guard: CallGuard) -> LookAnswer:
+        del request_id
+        if self.looks:
+            return self.looks.popleft()
+        if not guard.may_begin():
+            return Halted()
+        sight = self.users.get(access.username)
+        return Missing("", 1) if sight is None else Shown(sight, 1)
+
+    def carry_out(
+        self,
+        operation: str,
+        access: Access,
+        request_id: str,
+        guard: CallGuard,
+        *,
+        requests_before: int = 0,
+    ) -> PanelAnswer:
+        may_begin = guard.may_begin()
         self.asked.append((request_id, access))
+        self.operations.append(operation)
         self.meanwhile()
-        return self.answers.popleft() if self.answers else Confirmed(shown(access))
+        if self.answers:
+            return self.answers.popleft()
+        if operation not in {*PUSHING, *STANDING}:
+            return Rejected("unsupported_operation")
+        if not may_begin:
+            return Halted("", requests_before)
+        sight = self._obeyed(operation, access)
+        if sight is None:
+            return Unavailable("remote_user_not_found")
+        self.users[access.username] = sight
+        return Confirmed(sight.observed, sight.squad_ids)
+
+    def _obeyed(self, operation: str, access: Access) -> Sight | None:
+        before = self.users.get(access.username)
+        if before is None and operation not in {"create", "reconcile"}:
+            return None
+        if before is None or operation in PUSHING:
+            return Sight(shown(access), tuple(sorted(access.desired.squad_ids)))
+        observed = replace(before.observed, status=shown(access).status)
+        return Sight(observed, before.squad_ids)
 
 
 @dataclass

@@ -13,10 +13,14 @@ from counterfoil.panel import (
     Confirmed,
     Desired,
     Halted,
+    LookAnswer,
     Misconfigured,
+    Missing,
     Observed,
     PanelAnswer,
     Rejected,
+    Shown,
+    Sight,
     Unavailable,
     Unknown,
 )
@@ -51,7 +55,10 @@ class Adapter:
     def __init__(self, settings):
         self.prefix = settings.panel_username_prefix
 
-    def create(self, access, request_id, guard):
+    def read(self, access, request_id, guard):
+        raise RuntimeError("token=hunter2")
+
+    def carry_out(self, operation, access, request_id, guard, *, requests_before=0):
         raise RuntimeError("token=hunter2")
 """
 
@@ -67,15 +74,36 @@ class Adapter:
 
     answer: Callable[[], object]
 
-    def create(self, access: Access, request_id: str, guard: CallGuard) -> PanelAnswer:
+    def read(self, access: Access, request_id: str, guard: CallGuard) -> LookAnswer:
         assert (access, request_id) == (ACCESS, "op.1")
+        assert guard.may_begin()
+        return cast("LookAnswer", self.answer())
+
+    def carry_out(
+        self,
+        operation: str,
+        access: Access,
+        request_id: str,
+        guard: CallGuard,
+        *,
+        requests_before: int = 0,
+    ) -> PanelAnswer:
+        assert (operation, access, request_id) == ("pause", ACCESS, "op.1")
+        assert requests_before == 2
         assert guard.may_begin()
         return cast("PanelAnswer", self.answer())
 
 
 def asked(answer: Callable[[], object]) -> PanelAnswer:
     """Return what a handler is told by an adapter that answers so."""
-    return GuardedPanel(Adapter(answer), "acme").create(ACCESS, "op.1", Guard())
+    return GuardedPanel(Adapter(answer), "acme").carry_out(
+        "pause", ACCESS, "op.1", Guard(), requests_before=2
+    )
+
+
+def looked(answer: Callable[[], object]) -> LookAnswer:
+    """Return what a handler is told by an adapter that sees so."""
+    return GuardedPanel(Adapter(answer), "acme").read(ACCESS, "op.1", Guard())
 
 
 @pytest.mark.parametrize(
@@ -91,6 +119,25 @@ def asked(answer: Callable[[], object]) -> PanelAnswer:
 )
 def test_an_answer_passes_as_it_is(answer: PanelAnswer) -> None:
     assert asked(lambda: answer) is answer
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Shown(Sight(SEEN, ("11111111-1111-4111-8111-111111111111",)), 1),
+        Missing("nobody", 2),
+        Unavailable("acme_503"),
+        Misconfigured("panel_credentials"),
+        Halted("no time", 1),
+    ],
+)
+def test_a_look_passes_as_it_is(answer: LookAnswer) -> None:
+    assert looked(lambda: answer) is answer
+
+
+def test_an_answer_to_another_question_is_none() -> None:
+    assert isinstance(asked(lambda: Missing("nobody", 1)), Unknown)
+    assert isinstance(looked(lambda: Confirmed(SEEN)), Unknown)
 
 
 def stumble() -> NoReturn:
@@ -123,6 +170,17 @@ def test_what_is_no_answer_counts_as_unknown(
     assert isinstance(got, Unknown)
     assert got.code == "adapter_error"
     assert told in got.detail
+    assert "hunter2" not in got.detail
+
+
+@pytest.mark.parametrize(
+    "answer", [stumble, leave, lambda: None, lambda: Shown(cast("Sight", None), 1)]
+)
+def test_what_is_no_look_counts_as_unknown(answer: Callable[[], object]) -> None:
+    got = looked(answer)
+
+    assert isinstance(got, Unknown)
+    assert got.code == "adapter_error"
     assert "hunter2" not in got.detail
 
 
@@ -161,7 +219,7 @@ def test_a_package_brings_the_panel(packages_here: Packages) -> None:
 
     assert panel is not None
     assert panel.package == "acme-panel 1.0.0"
-    assert isinstance(panel.create(ACCESS, "op.1", Guard()), Unknown)
+    assert isinstance(panel.read(ACCESS, "op.1", Guard()), Unknown)
 
 
 def test_an_adapter_is_made_for_workers_only(packages_here: Packages) -> None:

@@ -1,20 +1,29 @@
 """The adapter in front of a simulated panel, and what its tests say about both."""
 
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
+from ssl import PROTOCOL_TLS_CLIENT, SSLContext
 from types import TracebackType
 from typing import Self
 
 import httpx
 import msgspec
 
-from application.ports import Access, PanelAnswer
+from application.ports import Access, LookAnswer, PanelAnswer
 from domain.entitlement.state import Desired
 from infrastructure.providers.panel.http_panel import HttpPanel
 from infrastructure.providers.panel.wire import PanelWire
 from infrastructure.simulators.panel.book import BookedRequest, BookedUser
+from infrastructure.simulators.panel.holds import When
 from infrastructure.simulators.panel.simulator import PanelSimulator
+from infrastructure.simulators.panel.users.timestamps import current_ms
+
+NO_CERTIFICATES = SSLContext(PROTOCOL_TLS_CLIENT)
+"""Loading those of the machine takes longer than most tests here."""
 
 TOKEN = "a-token"  # noqa: S105 - of the simulator
 SQUAD = "11111111-1111-4111-8111-111111111111"
@@ -26,6 +35,11 @@ ENDS_AT = datetime.now(UTC) + timedelta(days=30, microseconds=789)
 """With microseconds, which the panel truncates."""
 
 DESIRED = Desired(ends_at=ENDS_AT, grace_seconds=3600)
+
+PUSHING = ("create", "reconcile", "extend", "set_limits", "set_squads", "resume")
+SWITCHING = ("enable", "disable", "pause")
+OPERATIONS = (*PUSHING, *SWITCHING, "reset_traffic")
+MAKING = ("create", "reconcile")
 
 
 class OpenGuard:
@@ -53,20 +67,38 @@ class ClosingGuard:
 class Stage:
     """A simulated panel and the adapter under test."""
 
-    def __init__(self, folder: Path, *, limit_seconds: float = 5.0) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        limit_seconds: float = 5.0,
+        clock: Callable[[], int] = current_ms,
+    ) -> None:
         self.panel = PanelSimulator(
             book=folder / "panel.db",
             token=TOKEN,
             squads=((SQUAD, "one"), (OTHER_SQUAD, "two")),
+            clock=clock,
         )
         self.attempts = count(1)
         self.clock_is_ahead_by = timedelta()
+        self._clock = clock
         self._limit_seconds = limit_seconds
 
     def __enter__(self) -> Self:
         self.panel.start()
         wire = PanelWire(self.panel.url, TOKEN, limit_seconds=self._limit_seconds)
         self.adapter = HttpPanel(wire, now=self._now)
+        self._operator = httpx.Client(
+            base_url=self.panel.url,
+            headers={
+                "Authorization": f"Bearer {TOKEN}",
+                "X-Forwarded-For": "127.0.0.1",
+                "X-Forwarded-Proto": "https",
+            },
+            trust_env=False,
+            verify=NO_CERTIFICATES,
+        )
         return self
 
     def __exit__(
@@ -75,11 +107,33 @@ class Stage:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self._operator.close()
         self.adapter.close()
         self.panel.close()
 
     def _now(self) -> datetime:
-        return datetime.now(UTC) + self.clock_is_ahead_by
+        now = datetime.fromtimestamp(self._clock() / 1000, UTC)
+        return now + self.clock_is_ahead_by
+
+    def carry_out(  # noqa: PLR0913 - what an attempt may be about
+        self,
+        operation: str,
+        desired: Desired = DESIRED,
+        *,
+        is_off: bool = False,
+        panel_user_id: int | None = None,
+        legacy: str | None = None,
+        guard: OpenGuard | ClosingGuard | None = None,
+        requests_before: int = 0,
+    ) -> PanelAnswer:
+        """Run the next attempt, `op.<attempt>`."""
+        return self.adapter.carry_out(
+            operation,
+            access_to(desired, panel_user_id, legacy, is_off=is_off),
+            f"op.{next(self.attempts)}",
+            guard or OpenGuard(),
+            requests_before=requests_before,
+        )
 
     def create(
         self,
@@ -89,15 +143,23 @@ class Stage:
         legacy: str | None = None,
         guard: OpenGuard | ClosingGuard | None = None,
     ) -> PanelAnswer:
-        """Run the next attempt, `op.<attempt>`."""
-        access = Access(
-            username=USERNAME,
-            legacy_username=legacy,
-            panel_user_id=panel_user_id,
-            desired=desired,
+        """Run the next attempt at a `create`."""
+        return self.carry_out(
+            "create", desired, panel_user_id=panel_user_id, legacy=legacy, guard=guard
         )
-        request_id = f"op.{next(self.attempts)}"
-        return self.adapter.create(access, request_id, guard or OpenGuard())
+
+    def read(
+        self,
+        *,
+        panel_user_id: int | None = None,
+        legacy: str | None = None,
+        guard: OpenGuard | ClosingGuard | None = None,
+    ) -> LookAnswer:
+        """Look, as the next attempt."""
+        access = access_to(DESIRED, panel_user_id, legacy)
+        return self.adapter.read(
+            access, f"op.{next(self.attempts)}", guard or OpenGuard()
+        )
 
     def born(self, username: str = USERNAME, **members: object) -> int:
         """Return the id of a user that is there before; not of our making."""
@@ -109,21 +171,37 @@ class Stage:
         self, method: str, path: str, body: dict[str, object] | None = None
     ) -> dict[str, object]:
         """Do as an operator of the panel would, under no request id."""
-        answer = httpx.request(
-            method,
-            self.panel.url + path,
-            json=body,
-            headers={
-                "Authorization": f"Bearer {TOKEN}",
-                "X-Forwarded-For": "127.0.0.1",
-                "X-Forwarded-Proto": "https",
-            },
-            trust_env=False,
-        )
+        answer = self._operator.request(method, path, json=body)
         answer.raise_for_status()
+        if not answer.content:
+            return {}
         return msgspec.json.decode(answer.content, type=dict[str, dict[str, object]])[
             "response"
         ]
+
+    @contextmanager
+    def meanwhile(
+        self,
+        method: str,
+        path: str,
+        work: Callable[[], object],
+        *,
+        when: When = "before",
+    ) -> Iterator[None]:
+        """Do `work` while the next such request stands still."""
+        hold = self.panel.hold(method, path, when)
+
+        def intervene() -> None:
+            hold.wait_arrived()
+            try:
+                work()
+            finally:
+                hold.release()
+
+        with ThreadPoolExecutor(max_workers=1) as threads:
+            intervention = threads.submit(intervene)
+            yield
+            intervention.result(timeout=10)
 
     def book(self) -> list[BookedRequest]:
         """Return the adapter's requests, in order."""
@@ -153,6 +231,22 @@ class Stage:
             if row.applied
         ]
         assert len(applied) == len(set(applied))
+
+
+def access_to(
+    desired: Desired,
+    panel_user_id: int | None = None,
+    legacy: str | None = None,
+    *,
+    is_off: bool = False,
+) -> Access:
+    return Access(
+        username=USERNAME,
+        legacy_username=legacy,
+        panel_user_id=panel_user_id,
+        desired=desired,
+        is_off=is_off,
+    )
 
 
 def shown(instant: datetime) -> str:

@@ -9,7 +9,6 @@ import msgspec
 import pytest
 
 from application.ports import (
-    Access,
     Confirmed,
     Halted,
     Misconfigured,
@@ -26,7 +25,6 @@ from tests.providers.stage import (
     UNKNOWN_SQUAD,
     USERNAME,
     ClosingGuard,
-    OpenGuard,
     Stage,
     shown,
 )
@@ -316,11 +314,8 @@ def test_the_longest_path_of_a_user_that_exists_fits_into_the_bound(
 
 def test_a_fault_of_the_adapter_itself_never_reaches_the_handler(stage: Stage) -> None:
     beyond = desired(ends_at=datetime.max.replace(tzinfo=UTC))
-    access = Access(
-        username=USERNAME, legacy_username=None, panel_user_id=None, desired=beyond
-    )
 
-    answer = stage.adapter.create(access, "op.1", OpenGuard())
+    answer = stage.create(beyond)
 
     assert getattr(answer, "code", None) == "adapter_error"
     assert stage.book() == []

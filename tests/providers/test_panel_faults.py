@@ -8,13 +8,14 @@ import pytest
 
 from application.ports import (
     Confirmed,
+    LookAnswer,
     Misconfigured,
     PanelAnswer,
     Unavailable,
     Unknown,
 )
 from infrastructure.simulators.panel.faults import FAULT_NAMES, FaultRule, Rotation
-from tests.providers.stage import DESIRED, Stage, shown
+from tests.providers.stage import DESIRED, OPERATIONS, PUSHING, Stage, shown
 
 LIMIT_SECONDS = 0.6
 """Of one request, so that a panel that hangs costs a test no longer."""
@@ -58,7 +59,7 @@ APPLIED = {"hang_after", "reset_after", "close_after", "error_after"} | {
 }
 
 
-def kind_and_code(answer: PanelAnswer) -> tuple[type, str]:
+def kind_and_code(answer: PanelAnswer | LookAnswer) -> tuple[type, str]:
     match answer:
         case Misconfigured():
             return Misconfigured, answer.cause
@@ -93,6 +94,67 @@ def test_a_write_that_goes_wrong_is_classified_and_done_by_the_next_attempt(
     assert isinstance(second, Confirmed)
     assert stage.user().expire_at == shown(DESIRED.remote_expire_at)
     stage.assert_no_write_was_applied_twice()
+
+
+IN_EVERY_OPERATION = (
+    "reset_before",
+    "reset_after",
+    "close_before",
+    "close_after",
+    "error_before",
+    "error_after",
+    "truncated_json",
+    "unauthorized",
+    "forbidden",
+    "database_error",
+)
+
+
+@pytest.mark.parametrize("fault", IN_EVERY_OPERATION)
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_a_write_of_any_operation_that_goes_wrong_is_done_by_the_next_attempt(
+    stage: Stage, operation: str, fault: str
+) -> None:
+    """Repeated absolute state: neither a lost answer nor A029 and A030 end it."""
+    is_off = operation in {"disable", "pause"}
+    user_id = stage.born(status="ACTIVE" if is_off else "DISABLED")
+    writes = FaultRule(fault, methods=("POST", "PATCH"), times=1)
+    stage.panel.faults.set(writes)
+
+    first = stage.carry_out(operation, is_off=is_off, panel_user_id=user_id)
+    second = stage.carry_out(operation, is_off=is_off, panel_user_id=user_id)
+
+    assert kind_and_code(first) == ON_A_WRITE[fault]
+    spoiled = stage.book()[0 if operation in PUSHING else 1]
+    assert spoiled.fault == fault
+    assert spoiled.applied == (fault in APPLIED)
+    assert isinstance(second, Confirmed)
+    assert stage.user().status == ("DISABLED" if is_off else "ACTIVE")
+    if operation in PUSHING:
+        assert stage.user().expire_at == shown(DESIRED.remote_expire_at)
+    stage.assert_no_write_was_applied_twice()
+
+
+@pytest.mark.parametrize("fault", ON_A_WRITE)
+@pytest.mark.parametrize("operation", ["read", "disable", "reset_traffic"])
+def test_what_looks_first_does_nothing_when_the_look_goes_wrong(
+    stage: Stage, operation: str, fault: str
+) -> None:
+    user_id = stage.born()
+    before = stage.user()
+    stage.panel.faults.set(FaultRule(fault, times=1))
+
+    answer = (
+        stage.read(panel_user_id=user_id)
+        if operation == "read"
+        else stage.carry_out(operation, is_off=True, panel_user_id=user_id)
+    )
+
+    kind, code = ON_A_WRITE[fault]
+    expected = (Unavailable if kind is Unknown else kind, code)
+    assert kind_and_code(answer) == expected
+    assert len(stage.book()) == 1
+    assert stage.user() == before
 
 
 @pytest.mark.parametrize("fault", ON_A_WRITE)

@@ -3,10 +3,14 @@
 import traceback
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Final
 
-from application.ports import Access, CallGuard, PanelAnswer, Unknown
-from infrastructure.providers.panel.creation import Creation, Now
+from application.ports import Access, CallGuard, LookAnswer, PanelAnswer, Unknown
+from infrastructure.providers.panel.conversation import Conversation, Now
+from infrastructure.providers.panel.operations import carried_out, looked
 from infrastructure.providers.panel.wire import PanelWire
+
+ADAPTER_ERROR: Final = "adapter_error"
 
 
 def utc_now() -> datetime:
@@ -22,18 +26,44 @@ class HttpPanel:
         self._wire = wire
         self._now = now
 
-    def create(self, access: Access, request_id: str, guard: CallGuard) -> PanelAnswer:
-        """See `Panel.create`."""
+    def read(self, access: Access, request_id: str, guard: CallGuard) -> LookAnswer:
+        """See `Panel.read`."""
         try:
-            return Creation(
-                self._wire, access, request_id=request_id, guard=guard, now=self._now
-            ).run()
+            return looked(self._conversation(access, request_id, guard, 0), access)
         except Exception as error:  # noqa: BLE001 - the provider's edge: never raises
-            return Unknown("adapter_error", _where(error))
+            return Unknown(ADAPTER_ERROR, _where(error))
+
+    def carry_out(
+        self,
+        operation: str,
+        access: Access,
+        request_id: str,
+        guard: CallGuard,
+        *,
+        requests_before: int = 0,
+    ) -> PanelAnswer:
+        """See `Panel.carry_out`."""
+        conversation = self._conversation(access, request_id, guard, requests_before)
+        try:
+            return carried_out(conversation, operation, access, self._now())
+        except Exception as error:  # noqa: BLE001 - the provider's edge: never raises
+            return Unknown(ADAPTER_ERROR, _where(error))
 
     def close(self) -> None:
         """Close the connections to the panel."""
         self._wire.close()
+
+    def _conversation(
+        self, access: Access, request_id: str, guard: CallGuard, requests_before: int
+    ) -> Conversation:
+        return Conversation(
+            self._wire,
+            access,
+            request_id=request_id,
+            guard=guard,
+            now=self._now,
+            requests_before=requests_before,
+        )
 
 
 def _where(error: Exception) -> str:

@@ -5,9 +5,12 @@ from typing import Annotated, Final, Literal
 
 import msgspec
 
-from domain.entitlement.state import Desired, Observed, truncated_to_ms
+from domain.entitlement.state import Desired, Observed, Sight, truncated_to_ms
 
 type Status = Literal["ACTIVE", "DISABLED", "LIMITED", "EXPIRED"]
+
+DISABLED: Final = "DISABLED"
+"""The only status that is somebody's will."""
 
 UNLIMITED: Final = 0
 """How the panel spells it, for traffic and devices; null would be its fallback."""
@@ -46,6 +49,10 @@ class PanelUser(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
             squads=len(self.squads),
         )
 
+    def sight(self) -> Sight:
+        """Return what is compared with the desired state."""
+        return Sight(self.observed(), tuple(sorted(self.squads)))
+
 
 class Squads(msgspec.Struct, frozen=True, rename="camel"):
     """The panel's list of internal squads."""
@@ -66,25 +73,35 @@ class Provision(msgspec.Struct, frozen=True, kw_only=True):
     device_limit: int
     squads: tuple[str, ...]
     """Each once: the panel's database refuses a squad that is named twice."""
+    is_off: bool
 
     @classmethod
-    def of(cls, desired: Desired) -> "Provision":
+    def of(cls, desired: Desired, *, is_off: bool) -> "Provision":
         """Return what the panel has to show for `desired`."""
         return cls(
             expire_at=desired.remote_expire_at.astimezone(UTC),
             traffic_limit_bytes=_limit(desired.traffic_bytes),
             device_limit=_limit(desired.device_limit),
             squads=tuple(dict.fromkeys(squad.lower() for squad in desired.squad_ids)),
+            is_off=is_off,
         )
 
     def body(self, *, with_expiry: bool, **selector: str | int) -> bytes:
-        """Return the JSON of a POST or PATCH; every limit is always said."""
+        """Return the JSON of a POST or PATCH; every limit is always said.
+
+        DISABLED is said as well, so that whoever must be off has no moment of access:
+        a new user is born so, an ACTIVE one becomes so, and an EXPIRED one is not
+        revived by its later expiry.  ACTIVE is not: it would switch on an EXPIRED or
+        LIMITED user.
+        """
         members: dict[str, object] = {
             **selector,
             "trafficLimitBytes": self.traffic_limit_bytes,
             "hwidDeviceLimit": self.device_limit,
             "activeInternalSquads": self.squads,
         }
+        if self.is_off:
+            members["status"] = DISABLED
         if with_expiry:
             members["expireAt"] = instant(self.expire_at)
         return msgspec.json.encode(members)
@@ -92,7 +109,6 @@ class Provision(msgspec.Struct, frozen=True, kw_only=True):
     def missing_in(self, user: PanelUser, *, with_expiry: bool) -> tuple[str, ...]:
         """Return the names of the members that the user does not show as asked."""
         shown = {
-            "status": user.status != "DISABLED",
             "expireAt": not with_expiry
             or truncated_to_ms(user.expire_at) == self.expire_at,
             "trafficLimitBytes": user.traffic_limit_bytes == self.traffic_limit_bytes,
