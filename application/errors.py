@@ -3,6 +3,7 @@
 ApplicationError
 ├── NotFoundError             nothing has that id (in this tenant)
 ├── StateConflictError        the thing is at a stage that forbids it
+├── OperationKeyReusedError   the key stands for another request
 └── TwinError                 a live job has the same unique key
 """
 
@@ -37,6 +38,20 @@ class StateConflictError(ApplicationError):
         self.state = state
         self.remedy = remedy
         super().__init__(f"{what} {key} is {state}; {remedy}")
+
+
+class OperationKeyReusedError(ApplicationError):
+    """The key was used before, with other parameters (I5)."""
+
+    code = "idempotency_key_reused"
+
+    def __init__(self, operation: str) -> None:
+        """Name the operation that the key stands for."""
+        self.operation = operation
+        super().__init__(
+            f"{self.code}: the key stands for operation {operation}, "
+            "which was asked for with other parameters"
+        )
 
 
 class TwinError(ApplicationError):

@@ -17,7 +17,8 @@ from application.policies import jobs_after
 from application.ports import OperationRow, SettledOrder, Streams
 from application.unit import Ids
 from domain.entitlement import aggregate as entitlements
-from domain.entitlement.aggregate import AccessLine, Entitlement, Settle
+from domain.entitlement.commands import AccessLine, Settle
+from domain.entitlement.state import Entitlement
 from domain.fulfillment import aggregate as operations
 from domain.fulfillment.aggregate import FulfillmentOperation, Stage
 from domain.fulfillment.commands import Request

@@ -61,7 +61,18 @@ class Streams(Protocol):
         ...
 
     def operations_of(self, entitlement: UUID) -> Sequence[OperationRow]:
-        """Return all operations of an entitlement by rising desired version."""
+        """Return the operations of an entitlement by rising desired version.
+
+        Without its reconciliations: those carry nothing that others could cover.
+        """
+        ...
+
+    def operation_with_key(self, tenant_id: str, key: str) -> tuple[Ref, Head] | None:
+        """Return the operation that was asked for under an idempotency key, or None."""
+        ...
+
+    def clock(self) -> Instant:
+        """Return the database's clock."""
         ...
 
     def live_job_with_key(self, tenant_id: str, unique_key: str) -> Ref | None:

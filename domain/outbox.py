@@ -8,6 +8,8 @@ written in the transaction that writes the event.
 from typing import Final
 from uuid import UUID
 
+from domain.entitlement.events import DriftDetected
+from domain.entitlement.state import Entitlement
 from domain.event import Event, JsonObject
 from domain.fulfillment.aggregate import FulfillmentOperation
 from domain.fulfillment.events import Failed
@@ -24,6 +26,7 @@ TOPICS: Final = frozenset(
         WalletCredited,
         Fulfilled,
         Failed,
+        DriftDetected,
         Succeeded,
         Discarded,
         Cancelled,
@@ -40,6 +43,8 @@ def outbox_data(event: Event, state: State, stream_id: UUID) -> JsonObject | Non
     match event, state:
         case ((Paid() | WalletCredited() | Fulfilled()), Order()):
             return _of_order(state, stream_id)
+        case DriftDetected(), Entitlement():
+            return _of_drift(event, state, stream_id)
         case Failed(), FulfillmentOperation():
             return _of_operation(event, state, stream_id)
         case Succeeded(), Job():
@@ -75,6 +80,18 @@ def _of_operation(
         "state": operation.stage.value,
         "attempt": failed.attempt,
         "code": failed.code,
+    }
+
+
+def _of_drift(
+    drift: DriftDetected, entitlement: Entitlement, stream_id: UUID
+) -> JsonObject:
+    return {
+        "entitlement_id": str(stream_id),
+        "customer_id": entitlement.customer_id,
+        "slot": entitlement.slot,
+        "desired_version": entitlement.desired_version,
+        "kind": drift.kind,
     }
 
 

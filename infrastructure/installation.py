@@ -17,6 +17,7 @@ from application.front_door import OrderBusyError, Settled, SettleOne
 from application.job_kinds import Kinds
 from application.operators.action import Action
 from application.operators.cancel import cancel_job
+from application.operators.operate import Operate
 from application.operators.retry import retry_job
 from application.operators.target import Targets
 from domain.event import Actor, JsonObject
@@ -77,6 +78,7 @@ class Services:
     why: Why
     retry: Action
     cancel: Action
+    operate: Operate
 
     @property
     def budgets(self) -> Mapping[str, int]:
@@ -226,6 +228,7 @@ def _wired(
         why=Why(database.connection),
         retry=retry_job(targets, parts.units, new_id),
         cancel=cancel_job(targets, parts.units, new_id),
+        operate=Operate(streams, parts.units, new_id),
     )
 
 

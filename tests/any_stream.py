@@ -8,6 +8,7 @@ from typing import TypeIs, assert_never
 
 from domain.entitlement import aggregate as entitlement
 from domain.entitlement import events as entitlement_events
+from domain.entitlement.state import Entitlement
 from domain.event import Event
 from domain.fulfillment import aggregate as fulfillment
 from domain.fulfillment import events as fulfillment_events
@@ -30,7 +31,7 @@ def evolve(state: State, event: Event) -> State:
         case order.Order():
             if _of_order(event):
                 return order.evolve(state, event)
-        case entitlement.Entitlement():
+        case Entitlement():
             if _of_entitlement(event):
                 return entitlement.evolve(state, event)
         case fulfillment.FulfillmentOperation():
@@ -69,7 +70,7 @@ def unborn(kind: StreamKind) -> State:
         case StreamKind.ORDER:
             return order.Order()
         case StreamKind.ENTITLEMENT:
-            return entitlement.Entitlement()
+            return Entitlement()
         case StreamKind.OPERATION:
             return fulfillment.FulfillmentOperation()
         case StreamKind.JOB:

@@ -14,12 +14,15 @@ operation is locked too and looked at again.
 
 from dataclasses import dataclass
 
+import msgspec
+
 from application.fulfillment.changes import operation_change, order_fulfilled
 from application.fulfillment.covering import covers
-from application.fulfillment.desired import unusable
+from application.fulfillment.desired import INVALID, unusable
+from application.fulfillment.pushed import Pushed, pushed_by
 from application.policies import key_of
 from application.unit import Locked, Refused, Written
-from domain.entitlement.aggregate import Entitlement
+from domain.entitlement.state import Entitlement
 from domain.event import Instant
 from domain.fulfillment.aggregate import FulfillmentOperation, Stage
 from domain.fulfillment.commands import (
@@ -46,12 +49,19 @@ OUTDATED = Refused("outdated")
 _ENDED = frozenset({Stage.SUCCEEDED, Stage.CANCELLED, Stage.FAILED})
 
 
+class Started(Change, frozen=True, kw_only=True):
+    """The operation's change by which an attempt starts, and what it is to push."""
+
+    pushed: Pushed
+
+
 @dataclass(frozen=True, slots=True)
 class Begun:
     """An attempt that is on record, so the panel may be asked."""
 
     tenant_id: str
     operation: FulfillmentOperation
+    pushed: Pushed
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +110,12 @@ class Begin:
             return OUTDATED
         if self.covering is not None:
             return self._cover(locked, operation, self.covering, now)
-        code = unusable(operation)
-        if code is not None:
-            return Refused(code)
-        return (self._changed(locked, operation, StartAttempt(self.calls)),)
+        pushed = pushed_by(entitlement, operation, now)
+        code = INVALID if pushed is None else unusable(operation, pushed.desired)
+        if pushed is None or code is not None:
+            return Refused(code or INVALID)
+        started = self._changed(locked, operation, StartAttempt(self.calls))
+        return (Started(**msgspec.structs.asdict(started), pushed=pushed),)
 
     def _is_its_job(self, locked: Locked, job: Job) -> bool:
         is_at_home = locked[self.job].tenant_id == locked[self.operation].tenant_id
@@ -147,7 +159,10 @@ def begun_by(written: Written, operation: Ref) -> Begun | None:
     """Return the attempt that was started, or None when the operation was covered."""
     for change in written.changes:
         state = change.state
-        if change.ref == operation and isinstance(state, FulfillmentOperation):
-            started = state.stage is Stage.RUNNING
-            return Begun(change.tenant_id, state) if started else None
+        if (
+            isinstance(change, Started)
+            and change.ref == operation
+            and isinstance(state, FulfillmentOperation)
+        ):
+            return Begun(change.tenant_id, state, change.pushed)
     return None

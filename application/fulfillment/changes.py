@@ -2,10 +2,11 @@
 
 from uuid import UUID
 
+from application.fulfillment.pushed import Pushed
 from application.unit import Head, changed
 from domain.entitlement import aggregate as entitlements
-from domain.entitlement.aggregate import Entitlement
-from domain.entitlement.state import Observed
+from domain.entitlement.commands import Detect, EntitlementCommand, Observe, Resolve
+from domain.entitlement.state import Drift, Entitlement, Sight
 from domain.event import Event
 from domain.fulfillment import aggregate as operations
 from domain.fulfillment.aggregate import FulfillmentOperation
@@ -32,15 +33,34 @@ def operation_change(
     return changed(ref, head, happened, operation)
 
 
-def observation(ref: Ref, head: Head, observed: Observed) -> Change | None:
-    """Return what the panel showed, or None when it showed the same last time."""
+def observation(ref: Ref, head: Head, sight: Sight, pushed: Pushed) -> Change | None:
+    """Return what the panel shows after a success, or None when nothing is new.
+
+    The drifts that it does not show any more are resolved, whatever the operation.
+    """
+    return _entitlement_change(
+        ref, head, Observe(sight.observed), Resolve(pushed.agreed(sight))
+    )
+
+
+def detection(ref: Ref, head: Head, drifts: tuple[Drift, ...]) -> Change | None:
+    """Return what differs, or None when all of it is on record."""
+    return _entitlement_change(ref, head, Detect(drifts))
+
+
+def _entitlement_change(
+    ref: Ref, head: Head, *commands: EntitlementCommand
+) -> Change | None:
     state = head.state
     if not isinstance(state, Entitlement):
         return None
-    events = entitlements.decide(state, entitlements.Observe(observed))
-    for event in events:
-        state = entitlements.evolve(state, event)
-    return changed(ref, head, list(events), state) if events else None
+    happened = list[Event]()
+    for command in commands:
+        events = entitlements.decide(state, command)
+        happened.extend(events)
+        for event in events:
+            state = entitlements.evolve(state, event)
+    return changed(ref, head, happened, state) if happened else None
 
 
 def order_fulfilled(ref: Ref, head: Head, operation: UUID) -> Change | None:

@@ -2,7 +2,8 @@
 
 The operation succeeds, its entitlement's observed state is recorded when it is
 new, and its order is fulfilled together with the orders of all earlier operations
-that ended because a later one carried their desired state.
+that ended because a later one carried their desired state.  Only a `create` fulfils
+those: it carries what they asked for, their reset of traffic too.
 
 The list of operations is read after the claim and outside any lock.  That is safe:
 only handlers cover operations, two handlers of one entitlement never run at once
@@ -20,19 +21,21 @@ from application.fulfillment.changes import (
 from application.fulfillment.subject import Subject
 from application.ports import Streams
 from application.unit import Head
-from domain.entitlement.state import Observed
+from domain.entitlement.state import Sight
 from domain.fulfillment.commands import Succeed
+from domain.fulfillment.operations import CREATE
 from domain.stream import Change, Ref, StreamKind
 
 
 def confirmed(
-    streams: Streams, subject: Subject, begun: Begun, observed: Observed
+    streams: Streams, subject: Subject, begun: Begun, sight: Sight
 ) -> tuple[Change, ...]:
     """Return the changes that the settler commits together with the job."""
     head = Head(tenant_id=begun.tenant_id, state=begun.operation, correlation_id="")
+    succeed = Succeed(sight.observed)
     changes = [
-        operation_change(subject.ref, head, begun.operation, Succeed(observed)),
-        *_observed(streams, subject.entitlement_ref, observed),
+        operation_change(subject.ref, head, begun.operation, succeed),
+        *_observed(streams, subject.entitlement_ref, sight, begun),
     ]
     for order in _orders(streams, subject):
         # Read as late as possible: a settlement moves the entitlement, and a
@@ -46,15 +49,21 @@ def confirmed(
     return tuple(changes)
 
 
-def _observed(streams: Streams, entitlement: Ref, observed: Observed) -> list[Change]:
+def _observed(
+    streams: Streams, entitlement: Ref, sight: Sight, begun: Begun
+) -> list[Change]:
     head = streams.head(entitlement)
-    seen = None if head is None else observation(entitlement, head, observed)
+    if head is None:
+        return []
+    seen = observation(entitlement, head, sight, begun.pushed)
     return [] if seen is None else [seen]
 
 
 def _orders(streams: Streams, subject: Subject) -> Iterator[Ref]:
     if subject.order is not None:
         yield subject.order
+    if subject.operation.operation != CREATE:
+        return
     for row in streams.operations_of(subject.entitlement_ref.id):
         if (
             row.desired_version < subject.operation.desired_version

@@ -10,9 +10,7 @@ from collections.abc import Sequence
 from application.ports import OperationRow
 from domain.event import Instant
 from domain.fulfillment.aggregate import COVERING, FulfillmentOperation, Stage
-
-CREATE = "create"
-"""The one operation whose request is absolute, so it can stand for earlier ones."""
+from domain.fulfillment.operations import CREATE
 
 
 def candidates(

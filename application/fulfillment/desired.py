@@ -2,9 +2,9 @@
 
 from uuid import UUID
 
-from application.fulfillment.covering import CREATE
 from domain.entitlement.state import Desired
 from domain.fulfillment.aggregate import FulfillmentOperation
+from domain.fulfillment.operations import KNOWN
 
 INVALID = "invalid_desired_state"
 UNSUPPORTED = "unsupported_operation"
@@ -15,12 +15,15 @@ _LARGEST_TRAFFIC = 2**53 - 1
 _LARGEST_DEVICES = 2**31 - 1
 
 
-def unusable(operation: FulfillmentOperation) -> str | None:
-    """Return the code for which the operation must fail unasked, or None."""
-    if operation.operation != CREATE:
+def unusable(operation: FulfillmentOperation, pushed: Desired) -> str | None:
+    """Return the code for which the operation must fail unasked, or None.
+
+    What it was asked for with must be sound, and so must what would be pushed.
+    """
+    if operation.operation not in KNOWN:
         return UNSUPPORTED
-    desired = operation.desired
-    if desired is None or not _is_sound(desired):
+    asked = operation.desired
+    if asked is None or not _is_sound(asked) or not _is_sound(pushed):
         return INVALID
     return None
 

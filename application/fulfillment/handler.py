@@ -4,6 +4,8 @@ transaction 1          no transaction           the settler's transaction
 Begin ───────────────► panel.carry_out ───────► operation, entitlement, orders, job
   └ covered, not due …        └ refused, no answer … ─► the job, and by
                                                         `record.follow` the operation
+A reconciliation looks before that, and commits in what the panel differs before it is
+repaired (`application.fulfillment.detection`).
 """
 
 from collections.abc import Sequence
@@ -15,23 +17,38 @@ import msgspec
 
 from application.context import Context
 from application.fulfillment import begin as refusals
-from application.fulfillment.begin import Begin, begun_by
+from application.fulfillment.begin import Begin, Begun, begun_by
 from application.fulfillment.confirm import confirmed
 from application.fulfillment.covering import candidates
+from application.fulfillment.detection import Detection
 from application.fulfillment.subject import Subject, read_subject
 from application.ports import (
     Confirmed,
     Halted,
     Misconfigured,
+    Missing,
     OperationRow,
     Panel,
+    PanelAnswer,
     Rejected,
+    Shown,
     Streams,
     Unavailable,
+    Unconfirmed,
     Unknown,
 )
-from application.unit import Group, Refused, Result, UnitOfWork, Unstorable
+from application.unit import (
+    Decide,
+    Group,
+    Refused,
+    Result,
+    UnitOfWork,
+    Unstorable,
+    Written,
+)
+from domain.entitlement.state import Sight
 from domain.event import Actor, Causation, Meta
+from domain.fulfillment.operations import RECONCILE
 from domain.jobs.outcome import Cancel, Completed, Fail, Outcome, Park, Retry, Snooze
 from domain.stream import Ref, StreamKind
 
@@ -70,21 +87,68 @@ class FulfillOperation:
         if isinstance(result, Refused | Unstorable):
             return _not_begun(subject, result)
         begun = begun_by(result, subject.ref)
-        if begun is None or begun.operation.desired is None:
+        if begun is None:
             return Completed(result={"ended": "covered"})
-        answer = self.panel.carry_out(
-            "create",
-            subject.access(begun.operation.desired),
-            f"{subject.ref.id}.{begun.operation.attempts}",
-            ctx,
-        )
+        answer = self._ask(subject, begun, ctx)
+        if isinstance(answer, Refused | Unstorable):
+            return _not_begun(subject, answer)
         if not isinstance(answer, Confirmed):
             return _not_confirmed(subject, answer)
         observed = answer.observed
+        sight = Sight(observed, answer.squad_ids)
         return Completed(
             result={"panel_user_id": observed.panel_user_id, "status": observed.status},
-            changes=confirmed(self.streams, subject, begun, observed),
+            changes=confirmed(self.streams, subject, begun, sight),
         )
+
+    def _ask(
+        self, subject: Subject, begun: Begun, ctx: Context
+    ) -> PanelAnswer | Refused | Unstorable:
+        """Return what the panel said to the operation, or why it was not asked."""
+        access = subject.access(begun.pushed)
+        request_id = f"{subject.ref.id}.{begun.operation.attempts}"
+        requests = 0
+        if begun.operation.operation == RECONCILE:
+            seen = self.panel.read(access, request_id, ctx)
+            if not isinstance(seen, Shown | Missing):
+                return seen
+            requests = seen.requests
+            recorded = self._detected(subject, begun, seen, ctx)
+            if recorded is not None:
+                return recorded
+        return self.panel.carry_out(
+            begun.operation.operation,
+            access,
+            request_id,
+            ctx,
+            requests_before=requests,
+        )
+
+    def _detected(
+        self, subject: Subject, begun: Begun, seen: Shown | Missing, ctx: Context
+    ) -> Refused | Unstorable | None:
+        """Commit in what the panel differs; return why that was refused, if it was."""
+        sight = seen.sight if isinstance(seen, Shown) else None
+        drifts = begun.pushed.differences(sight)
+        if not drifts:
+            return None
+        detect = Detection(
+            entitlement=subject.entitlement_ref,
+            job=Ref(StreamKind.JOB, ctx.job_id),
+            token=ctx.token,
+            drifts=drifts,
+        )
+        result = self._commit(detect.refs, detect, ctx)
+        return None if isinstance(result, Written) else result
+
+    def _commit(self, refs: tuple[Ref, ...], decide: Decide, ctx: Context) -> Result:
+        meta = Meta(
+            actor=self.actor,
+            correlation_id=ctx.correlation_id,
+            causation=Causation(job=ctx.job_id, token=ctx.token),
+        )
+        (result,) = self.units.commit([Group(refs=refs, decide=decide, meta=meta)])
+        return result
 
     def _begin(self, subject: Subject, ctx: Context) -> Result:
         """Return how transaction 1 ended, with the best operation that covers."""
@@ -116,13 +180,7 @@ class FulfillOperation:
             covering=None if later is None else later.ref,
             calls=subject.calls(),
         )
-        meta = Meta(
-            actor=self.actor,
-            correlation_id=ctx.correlation_id,
-            causation=Causation(job=ctx.job_id, token=ctx.token),
-        )
-        (result,) = self.units.commit([Group(refs=begin.refs, decide=begin, meta=meta)])
-        return result
+        return self._commit(begin.refs, begin, ctx)
 
 
 def _given_back(subject: Subject, cause: str) -> Snooze:
@@ -147,10 +205,7 @@ def _not_begun(subject: Subject, result: Refused | Unstorable) -> Outcome:
             return Fail(code=result.code)
 
 
-def _not_confirmed(
-    subject: Subject,
-    answer: Rejected | Unavailable | Unknown | Misconfigured | Halted,
-) -> Outcome:
+def _not_confirmed(subject: Subject, answer: Unconfirmed) -> Outcome:
     match answer:
         case Rejected():
             return Fail(code=answer.code, error=answer.detail)

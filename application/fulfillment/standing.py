@@ -10,7 +10,9 @@ import msgspec
 
 from application.unit import Locked, is_current
 from domain.entitlement import aggregate as entitlement
-from domain.entitlement.events import Seen
+from domain.entitlement.commands import Observe, Resolve
+from domain.entitlement.events import DriftResolved, Seen
+from domain.entitlement.state import Entitlement
 from domain.errors import IllegalTransitionError
 from domain.event import Event
 from domain.order import aggregate as order
@@ -47,8 +49,13 @@ def _told_again(
     """Return what `event` still adds to `state`, or None for any other event."""
     try:
         match state, event:
-            case entitlement.Entitlement(), Seen():
-                seen = entitlement.decide(state, entitlement.Observe(event.observed))
+            case Entitlement(), Seen() | DriftResolved():
+                told = (
+                    Observe(event.observed)
+                    if isinstance(event, Seen)
+                    else Resolve((event.kind,))
+                )
+                seen = entitlement.decide(state, told)
                 for each in seen:
                     state = entitlement.evolve(state, each)
                 return seen, state

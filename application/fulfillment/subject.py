@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass
 
+from application.fulfillment.pushed import Pushed
 from application.ports import Access, Streams
-from domain.entitlement.aggregate import Entitlement
-from domain.entitlement.state import Desired
+from domain.entitlement.state import Entitlement
 from domain.event import Instant
+from domain.fulfillment import operations
 from domain.fulfillment.aggregate import FulfillmentOperation
 from domain.stream import Ref, StreamKind
 
@@ -38,19 +39,33 @@ class Subject:
 
     def calls(self) -> tuple[str, ...]:
         """Name what the attempt is going to ask of the panel."""
-        found = ("find", "create_or_update") if self.panel_user_id is None else ()
-        known = () if self.panel_user_id is None else ("update",)
-        desired = self.operation.desired
-        reset = desired is not None and desired.reset_traffic
-        return (*found, *known, *(("reset_traffic",) if reset else ()))
+        is_known = self.panel_user_id is not None
+        found = () if is_known else ("find",)
+        made = ("update",) if is_known else ("create_or_update",)
+        match self.operation.operation:
+            case operations.CREATE:
+                desired = self.operation.desired
+                reset = desired is not None and desired.reset_traffic
+                return (*found, *made, *(("reset_traffic",) if reset else ()))
+            case operations.RECONCILE:
+                return ("find", *made)
+            case operations.EXTEND | operations.SET_LIMITS | operations.SET_SQUADS:
+                return (*found, "update")
+            case operations.RESUME:
+                return (*found, "update", "enable")
+            case operations.PAUSE:
+                return ("find", "disable")
+            case name:
+                return ("find", name)
 
-    def access(self, desired: Desired) -> Access:
+    def access(self, pushed: Pushed) -> Access:
         """Return what the panel is asked to show."""
         return Access(
             username=self.entitlement.username,
             legacy_username=self.entitlement.legacy_username,
             panel_user_id=self.panel_user_id,
-            desired=desired,
+            desired=pushed.desired,
+            is_off=pushed.standing.is_off,
         )
 
 

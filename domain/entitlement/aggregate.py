@@ -1,84 +1,52 @@
 """Decide and evolve: one customer's access to one panel user.
 
- (unborn) ──Settle──► live ──Settle──► live (desired version + 1)
+ (unborn) ──Settle──► live ──Settle, AddOn, Adjust──► live (desired version + 1)
                        │ ▲
-                       └─┘ Observe (only when the panel shows something new)
+                       └─┘ Pause ⇄ Resume, Disable ⇄ Enable (desired version + 1)
+                           Observe (only when the panel shows something new)
+                           Detect ⇄ Resolve (a kind of drift opens, and ends)
 
-Days always add, from the later of the present end and the instant of
-settlement; limits, squads and grace follow the settlement paid last.
+Paused and disabled are independent: the panel shows DISABLED exactly when it is one
+of the two.  A settlement ends the disabling and never the pause.
 """
 
-from datetime import UTC, datetime, timedelta
-from enum import StrEnum
 from typing import assert_never
-from uuid import UUID
 
-import msgspec
+from msgspec.structs import replace
 
-from domain.entitlement.events import DesiredChanged, EntitlementEvent, Granted, Seen
-from domain.entitlement.state import Desired, Observed
+from domain.entitlement.change import added, adjusted, settled
+from domain.entitlement.commands import (
+    AddOn,
+    Adjust,
+    Detect,
+    Disable,
+    Enable,
+    EntitlementCommand,
+    Observe,
+    Pause,
+    Resolve,
+    Resume,
+    Settle,
+)
+from domain.entitlement.events import (
+    DesiredChanged,
+    Disabled,
+    DriftDetected,
+    DriftResolved,
+    Enabled,
+    EntitlementEvent,
+    Granted,
+    Paused,
+    Resumed,
+    Seen,
+)
+from domain.entitlement.state import Drift, Entitlement, Stage
+from domain.entitlement.timeline import come_by, thawed
 from domain.errors import IllegalTransitionError
-from domain.event import Instant
-from domain.stream import State
 
-LAST_INSTANT = datetime(9999, 1, 1, tzinfo=UTC)
-"""The latest end of access: a grace still fits behind it in four-digit years."""
-
-
-class Stage(StrEnum):
-    """Where an entitlement is in its life; the stored words."""
-
-    UNBORN = "unborn"
-    LIVE = "live"
-
-
-class Entitlement(State, frozen=True, kw_only=True):
-    """What the rules remember of one entitlement; the head's folded columns."""
-
-    stage: Stage = Stage.UNBORN
-    customer_id: str = ""
-    slot: int = 1
-    username: str = ""
-    legacy_username: str | None = None
-    desired: Desired | None = None
-    desired_version: int = 0
-    paid_at: Instant | None = None
-    observed: Observed | None = None
-
-
-class AccessLine(msgspec.Struct, frozen=True, kw_only=True):
-    """What one settlement says about access; exactly one of days and ends_at."""
-
-    days: int | None
-    ends_at: Instant | None
-    grace_seconds: int
-    traffic_bytes: int | None
-    device_limit: int | None
-    squad_ids: tuple[str, ...]
-    reset_traffic: bool
-
-
-class Settle(msgspec.Struct, frozen=True, kw_only=True):
-    """Apply one paid access line; grants the entitlement when it is the first."""
-
-    order: UUID
-    settled_at: Instant
-    line: AccessLine
-    customer_id: str
-    slot: int
-    username: str
-    legacy_username: str | None
-    carried_reset: bool = False
-    """An earlier operation that has not succeeded asked for a traffic reset."""
-
-
-class Observe(msgspec.Struct, frozen=True):
-    """Record what the panel showed after an operation."""
-
-    observed: Observed
-
-
-type EntitlementCommand = Settle | Observe
+PAUSED = "paused"
+NOT_PAUSED = "not_paused"
+"""Stages by which a pause, a resumption or an enabling is refused."""
 
 
 def decide(
@@ -87,86 +55,137 @@ def decide(
     """Return the facts that `command` causes; none means "already so".
 
     Raises:
-        IllegalTransitionError: an observation of an entitlement that nobody granted.
+        IllegalTransitionError: the command makes no sense as things are, such as
+            anything but a settlement of an entitlement that nobody granted.
+        InvalidRequestError: an operator's new end is no later than the present one.
     """
     match command:
         case Settle():
             return _settle(entitlement, command)
+        case AddOn() | Adjust():
+            _require_live(entitlement, command)
+            change = (
+                added(entitlement, command)
+                if isinstance(command, AddOn)
+                else adjusted(entitlement, command)
+            )
+            return (change, *_enabled_by_then(entitlement, command, change))
+        case Pause() | Resume() | Disable() | Enable():
+            _require_live(entitlement, command)
+            if isinstance(command, Disable) and _stays_disabled(entitlement):
+                return ()
+            return (_switched(entitlement, command),)
         case Observe():
-            if entitlement.stage is Stage.UNBORN:
-                raise IllegalTransitionError(
-                    entitlement.stage, "observe", stream="entitlement"
-                )
+            _require_live(entitlement, command)
             if command.observed == entitlement.observed:
                 return ()
             return (Seen(observed=command.observed),)
+        case Detect() | Resolve():
+            _require_live(entitlement, command)
+            return _drifted(entitlement, command)
         case _:
             assert_never(command)
 
 
 def _settle(entitlement: Entitlement, command: Settle) -> tuple[EntitlementEvent, ...]:
-    changed = DesiredChanged(
-        desired_version=entitlement.desired_version + 1,
-        desired=_desired_after(entitlement, command),
-        paid_at=_later(entitlement.paid_at, command.settled_at),
-        order=command.order,
-    )
+    changed = settled(entitlement, command)
+    events: tuple[EntitlementEvent, ...] = (changed,)
+    is_put_off = any(it.version == changed.desired_version for it in changed.upcoming)
+    if entitlement.is_disabled and not is_put_off:
+        events = (changed, Enabled(desired_version=changed.desired_version))
+    elif is_put_off:
+        events = (changed, *_enabled_by_then(entitlement, command, changed))
     if entitlement.stage is not Stage.UNBORN:
-        return (changed,)
+        return events
     granted = Granted(
         customer_id=command.customer_id,
         slot=command.slot,
         username=command.username,
         legacy_username=command.legacy_username,
     )
-    return (granted, changed)
+    return (granted, *events)
 
 
-def _desired_after(entitlement: Entitlement, command: Settle) -> Desired:
-    line, before = command.line, entitlement.desired
-    newest = entitlement.paid_at is None or command.settled_at >= entitlement.paid_at
-    if before is None or newest:
-        limits = Desired(
-            ends_at=command.settled_at,
-            grace_seconds=line.grace_seconds,
-            traffic_bytes=line.traffic_bytes,
-            device_limit=line.device_limit,
-            squad_ids=line.squad_ids,
-        )
-    else:
-        limits = before
-    return msgspec.structs.replace(
-        limits,
-        ends_at=_end_after(before, command, newest=newest),
-        reset_traffic=line.reset_traffic or command.carried_reset,
+def _enabled_by_then(
+    entitlement: Entitlement, command: Settle | AddOn | Adjust, changed: DesiredChanged
+) -> tuple[Enabled, ...]:
+    """Return that what has come until the change had ended the disabling."""
+    at = command.settled_at if isinstance(command, Settle) else command.at
+    if entitlement.is_disabled and not come_by(entitlement, at).is_disabled:
+        return (Enabled(desired_version=changed.desired_version),)
+    return ()
+
+
+def _stays_disabled(entitlement: Entitlement) -> bool:
+    """Whether it is disabled, and nothing that is to come will end that."""
+    disabled = entitlement.disabled_version
+    return disabled is not None and not any(
+        it.version > disabled for it in entitlement.upcoming
     )
 
 
-def _end_after(before: Desired | None, command: Settle, *, newest: bool) -> Instant:
-    line = command.line
-    if line.ends_at is not None:
-        # A settlement that was paid earlier but decided later never shortens.
-        return (
-            line.ends_at
-            if before is None or newest
-            else max(before.ends_at, line.ends_at)
-        )
-    start = (
-        command.settled_at
-        if before is None
-        else max(before.ends_at, command.settled_at)
-    )
-    room = LAST_INSTANT - start
-    return start + min(timedelta(days=line.days or 0), max(room, timedelta()))
+def _switched(
+    entitlement: Entitlement, command: Pause | Resume | Disable | Enable
+) -> EntitlementEvent:
+    version = entitlement.desired_version + 1
+    match command:
+        case Pause():
+            if entitlement.paused_at is not None:
+                raise _refused(PAUSED, command)
+            return Paused(desired_version=version, paused_at=command.at)
+        case Resume():
+            rested = thawed(entitlement, command.at)
+            if rested.paused_at is None or rested.desired is None:
+                raise _refused(NOT_PAUSED, command)
+            return Resumed(
+                desired_version=version,
+                desired=rested.desired,
+                upcoming=rested.upcoming,
+            )
+        case Disable():
+            return Disabled(desired_version=version)
+        case Enable():
+            if entitlement.paused_at is not None:
+                raise _refused(PAUSED, command)
+            return Enabled(desired_version=version)
+        case _:
+            assert_never(command)
 
 
-def _later(first: Instant | None, second: Instant) -> Instant:
-    return second if first is None else max(first, second)
+def _drifted(
+    entitlement: Entitlement, command: Detect | Resolve
+) -> tuple[EntitlementEvent, ...]:
+    match command:
+        case Detect():
+            return tuple(
+                DriftDetected(
+                    kind=drift.kind, expected=drift.expected, observed=drift.observed
+                )
+                for drift in command.drifts
+                if drift not in entitlement.drifts
+            )
+        case Resolve():
+            return tuple(
+                DriftResolved(kind=drift.kind)
+                for drift in entitlement.drifts
+                if drift.kind in command.kinds
+            )
+        case _:
+            assert_never(command)
+
+
+def _require_live(entitlement: Entitlement, command: EntitlementCommand) -> None:
+    if entitlement.stage is Stage.UNBORN:
+        raise _refused(entitlement.stage, command)
+
+
+def _refused(stage: str, command: EntitlementCommand) -> IllegalTransitionError:
+    name = type(command).__name__.lower()
+    return IllegalTransitionError(stage, name, stream="entitlement")
 
 
 def evolve(entitlement: Entitlement, event: EntitlementEvent) -> Entitlement:
     """Return the state after `event`.  Total: history is never rejected."""
-    replace = msgspec.structs.replace
     entitlement = replace(entitlement, version=entitlement.version + 1)
     match event:
         case Granted():
@@ -179,13 +198,50 @@ def evolve(entitlement: Entitlement, event: EntitlementEvent) -> Entitlement:
                 legacy_username=event.legacy_username,
             )
         case DesiredChanged():
-            return replace(
-                entitlement,
-                desired=event.desired,
-                desired_version=event.desired_version,
-                paid_at=event.paid_at,
-            )
+            return _owed(entitlement, event)
+        case Paused() | Resumed() | Disabled() | Enabled():
+            return _after_switch(entitlement, event)
         case Seen():
             return replace(entitlement, observed=event.observed)
+        case DriftDetected():
+            drift = Drift(event.kind, event.expected, event.observed)
+            return _with_drift(entitlement, event.kind, drift)
+        case DriftResolved():
+            return _with_drift(entitlement, event.kind)
         case _:
             assert_never(event)
+
+
+def _owed(entitlement: Entitlement, event: DesiredChanged) -> Entitlement:
+    return replace(
+        entitlement,
+        desired=event.desired,
+        desired_version=event.desired_version,
+        paid_at=event.paid_at,
+        upcoming=event.upcoming,
+        paused_at=event.paused_at,
+    )
+
+
+def _after_switch(
+    entitlement: Entitlement, event: Paused | Resumed | Disabled | Enabled
+) -> Entitlement:
+    version = event.desired_version
+    entitlement = replace(entitlement, desired_version=version)
+    match event:
+        case Paused():
+            return replace(entitlement, paused_at=event.paused_at)
+        case Resumed():
+            rested = replace(entitlement, desired=event.desired, paused_at=None)
+            return replace(rested, upcoming=event.upcoming)
+        case Disabled():
+            return replace(entitlement, disabled_version=version)
+        case Enabled():
+            return replace(entitlement, disabled_version=None)
+        case _:
+            assert_never(event)
+
+
+def _with_drift(entitlement: Entitlement, kind: str, *drift: Drift) -> Entitlement:
+    others = tuple(it for it in entitlement.drifts if it.kind != kind)
+    return replace(entitlement, drifts=(*others, *drift))

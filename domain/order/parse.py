@@ -198,7 +198,7 @@ def _access(members: Members, path: str, *, resets: bool) -> Line:
         ),
         traffic_bytes=traffic_bytes,
         device_limit=device_limit,
-        squad_ids=_squads(members.get("squadIds", []), f"{path}.squadIds"),
+        squad_ids=read_squads(members.get("squadIds", []), f"{path}.squadIds"),
         reset_traffic=read_flag(
             members.get("resetTraffic", resets), f"{path}.resetTraffic"
         ),
@@ -212,7 +212,8 @@ def _nullable(
     return None if member is None else read_integer(member, f"{path}.{name}", *bounds)
 
 
-def _squads(member: object, path: str) -> tuple[str, ...]:
+def read_squads(member: object, path: str) -> tuple[str, ...]:
+    """Return squads in lower case, each named once."""
     if not is_list(member) or len(member) > MOST_SQUADS:
         invalid(path, f"a list of at most {MOST_SQUADS} UUIDs")
     squads: tuple[str, ...] = ()

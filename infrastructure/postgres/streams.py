@@ -9,7 +9,7 @@ import msgspec
 from application.operators.target import LastEvent
 from application.ports import OperationRow, SettledOrder
 from application.unit import Head
-from domain.event import JsonObject
+from domain.event import Instant, JsonObject
 from domain.stream import Ref, StreamKind
 from infrastructure.postgres.batch_store import Connections
 from infrastructure.postgres.codec import decode_event
@@ -52,8 +52,18 @@ SELECT p.stream_id, p.order_stream_id, p.operation, p.desired_version, p.state,
   FROM counterfoil.operations p
   LEFT JOIN counterfoil.orders o ON o.stream_id = p.order_stream_id
  WHERE p.entitlement_id = %(id)s
+   AND p.operation <> 'reconcile'
  ORDER BY p.desired_version
 """
+
+_OPERATION_WITH_KEY: Final = """
+SELECT stream_id
+  FROM counterfoil.operations
+ WHERE tenant_id = %(tenant_id)s
+   AND idempotency_key = %(key)s
+"""
+
+_NOW: Final = "SELECT counterfoil.now()"
 
 _LIVE_JOB: Final = """
 SELECT stream_id
@@ -159,6 +169,24 @@ class PostgresStreams:
             )
             for row in rows
         ]
+
+    def operation_with_key(self, tenant_id: str, key: str) -> tuple[Ref, Head] | None:
+        """See `Streams.operation_with_key`."""
+        named = {"tenant_id": tenant_id, "key": key}
+        with self._connections.connection() as connection:
+            row = connection.execute(_OPERATION_WITH_KEY, named).fetchone()
+        ref = None if row is None else Ref(StreamKind.OPERATION, uuid(row[0]))
+        head = None if ref is None else self.head(ref)
+        return None if ref is None or head is None else (ref, head)
+
+    def clock(self) -> Instant:
+        """See `Streams.clock`."""
+        with self._connections.connection() as connection:
+            row = connection.execute(_NOW).fetchone()
+        if row is None:
+            msg = "the database did not tell its time"
+            raise TypeError(msg)
+        return instant(row[0])
 
     def live_job_with_key(self, tenant_id: str, unique_key: str) -> Ref | None:
         """See `Streams.live_job_with_key`."""

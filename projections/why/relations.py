@@ -29,7 +29,9 @@ WITH RECURSIVE involved AS (
       FROM counterfoil.operations
      WHERE order_stream_id = ANY(%(orders)s)
         OR stream_id = ANY(%(operations)s)
-        OR entitlement_id = ANY(%(entitlements)s)
+        -- Two indexes: one of the versions, one of what moves none.
+        OR (entitlement_id = ANY(%(entitlements)s) AND operation <> 'reconcile')
+        OR (entitlement_id = ANY(%(entitlements)s) AND operation = 'reconcile')
      UNION
     -- OFFSET keeps it a look by key: a join may be planned as a scan of the table.
     SELECT o.stream_id, o.covered_by
@@ -47,7 +49,8 @@ _ORDERS: Final = """
 SELECT order_stream_id
   FROM counterfoil.operations
  WHERE order_stream_id IS NOT NULL
-   AND (stream_id = ANY(%(operations)s) OR entitlement_id = ANY(%(entitlements)s))
+   AND (stream_id = ANY(%(operations)s)
+        OR (entitlement_id = ANY(%(entitlements)s) AND operation <> 'reconcile'))
 """
 
 # A job that has succeeded has no head: what it wrote about the operation names it.

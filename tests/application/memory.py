@@ -22,10 +22,10 @@ from application.ports import (
     SettledOrder,
     Shown,
     Unavailable,
+    Unknown,
 )
 from application.unit import Group, Head, Refused, Result, Written, is_current
-from domain.entitlement.aggregate import Entitlement
-from domain.entitlement.state import Observed, Sight
+from domain.entitlement.state import Entitlement, Observed, Sight
 from domain.event import Event, Instant, JsonObject
 from domain.fulfillment.aggregate import FulfillmentOperation
 from domain.ids import uuid7_from
@@ -140,12 +140,26 @@ class MemoryLog:
             for ref, head in self.heads.items()
             if isinstance(head.state, FulfillmentOperation)
             and head.state.entitlement == entitlement
+            and head.state.operation != "reconcile"
         ]
         if self.after_reading and not self._is_racing:
             self._is_racing = True
             self.after_reading.popleft()()
             self._is_racing = False
         return sorted(rows, key=lambda row: row.desired_version)
+
+    def clock(self) -> Instant:
+        return self.now
+
+    def operation_with_key(self, tenant_id: str, key: str) -> tuple[Ref, Head] | None:
+        for ref, head in self.heads.items():
+            state = head.state
+            if isinstance(state, FulfillmentOperation) and (
+                head.tenant_id,
+                state.idempotency_key,
+            ) == (tenant_id, key):
+                return ref, head
+        return None
 
     def _row(self, ref: Ref, operation: FulfillmentOperation) -> OperationRow:
         assert operation.effective_at is not None
@@ -243,11 +257,20 @@ class MemoryPanel:
     """What `read` says before it looks into `users`."""
     users: dict[str, Sight] = field(default_factory=dict[str, Sight])
     """What the panel shows, by user name."""
+    resets: list[str] = field(default_factory=list[str])
+    """The user names whose traffic was reset, one by one."""
+    loses: int = 0
+    """How many of the next answers are lost; the panel has obeyed all the same."""
+    keeps_expiry: bool = False
+    """Whether an expiry is not taken, as none of the past is."""
     meanwhile: Callable[[], object] = lambda: None
     """What happens while the panel is being asked."""
+    when_looked_at: Callable[[], object] = lambda: None
+    """What happens while the panel is being looked at."""
 
     def read(self, access: Access, request_id: str, guard: CallGuard) -> LookAnswer:
         del request_id
+        self.when_looked_at()
         if self.looks:
             return self.looks.popleft()
         if not guard.may_begin():
@@ -277,7 +300,15 @@ class MemoryPanel:
         sight = self._obeyed(operation, access)
         if sight is None:
             return Unavailable("remote_user_not_found")
+        existed = access.username in self.users
         self.users[access.username] = sight
+        if operation == "reset_traffic" or (
+            operation == "create" and existed and access.desired.reset_traffic
+        ):
+            self.resets.append(access.username)
+        if self.loses:
+            self.loses -= 1
+            return Unknown("remnawave_unavailable")
         return Confirmed(sight.observed, sight.squad_ids)
 
     def _obeyed(self, operation: str, access: Access) -> Sight | None:
@@ -285,7 +316,10 @@ class MemoryPanel:
         if before is None and operation not in {"create", "reconcile"}:
             return None
         if before is None or operation in PUSHING:
-            return Sight(shown(access), tuple(sorted(access.desired.squad_ids)))
+            pushed = shown(access)
+            if before is not None and self.keeps_expiry:
+                pushed = replace(pushed, expire_at=before.observed.expire_at)
+            return Sight(pushed, tuple(sorted(access.desired.squad_ids)))
         observed = replace(before.observed, status=shown(access).status)
         return Sight(observed, before.squad_ids)
 

@@ -9,9 +9,12 @@ import msgspec
 from application.fulfillment.handler import FulfillmentArgs, FulfillOperation
 from application.fulfillment.record import record_change
 from application.job_kinds import JobKind
+from application.operators.instruction import instruct
+from application.operators.operate import Operate, Operated, Wanted
 from application.order_fanout import OrderFanout, OrderFanoutArgs
 from application.policies import FULFILLMENT, ORDER_FANOUT, jobs_after, key_of
 from application.unit import Refused, Written, changed
+from domain.entitlement.state import Entitlement, Sight
 from domain.event import Actor, Instant
 from domain.jobs import aggregate as jobs
 from domain.jobs.aggregate import Job
@@ -67,6 +70,7 @@ class Shop:
         self.fan_out = OrderFanout(
             streams=self.log, ids=self.ids, username_prefix=PREFIX
         )
+        self.operates = Operate(self.log, self.log, self.ids)
         budget = Budget(max_attempts=12, backoff=Backoff(jitter=0.0))
         self.fulfillment = JobKind(
             name=FULFILLMENT,
@@ -214,6 +218,57 @@ class Shop:
         self.pay(*lines, effective_at=effective_at)
         self.fan_out_all()
         return self.operations()[-1]
+
+    def ask(
+        self, operation: str, key: str | None = None, /, **parameters: object
+    ) -> Operated:
+        """Ask for an operation on the customer's access, as an operator does."""
+        wanted = Wanted(
+            entitlement="customer:c1",
+            operation=operation,
+            parameters=parameters,
+            key=key,
+        )
+        return self.operates(wanted, instruct("ann", "the customer asked"))
+
+    def operate(
+        self, operation: str, key: str | None = None, /, **parameters: object
+    ) -> Ref:
+        """Ask for an operation; return it."""
+        asked = self.ask(operation, key, **parameters)
+        return Ref(StreamKind.OPERATION, asked.operation_id)
+
+    @property
+    def entitlement(self) -> Entitlement:
+        """The customer's entitlement."""
+        return self.log.entitlement(self.entitlement_ref)
+
+    @property
+    def entitlement_ref(self) -> Ref:
+        """The customer's entitlement, by its ref."""
+        found = self.log.entitlement_of("default", "c1", 1)
+        assert found is not None
+        return found[0]
+
+    @property
+    def user(self) -> Sight:
+        """What the panel shows of the customer."""
+        return self.panel.users[self.entitlement.username]
+
+    def run_all(self) -> None:
+        """Run every job that is due, in turn, until none is."""
+        while due := [
+            job
+            for job in self.waiting()
+            if (self.log.job(job).run_at or self.log.now) <= self.log.now
+        ]:
+            self.run(min(due, key=lambda job: self.log.job(job).serial_order))
+
+    def rename(self, operation: Ref, name: str) -> None:
+        """Let the head of an operation name another one, as a newer version might."""
+        head = self.log.heads[operation]
+        state = msgspec.structs.replace(self.log.operation(operation), operation=name)
+        self.log.heads[operation] = msgspec.structs.replace(head, state=state)
 
     def wait(self, **duration: float) -> None:
         """Let time pass."""

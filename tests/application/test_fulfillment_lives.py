@@ -19,7 +19,7 @@ from application.ports import (
     Unknown,
 )
 from application.unit import Refused
-from domain.entitlement import aggregate as entitlements
+from domain.entitlement.state import Entitlement
 from domain.fulfillment import aggregate as operations
 from domain.fulfillment.aggregate import FulfillmentOperation, Stage
 from domain.fulfillment.events import AttemptStarted, FulfillmentEvent
@@ -210,7 +210,7 @@ class FulfillmentLives(RuleBasedStateMachine):
     @invariant()
     def days_that_were_paid_are_never_lost(self) -> None:
         for ref, head in self.shop.log.heads.items():
-            if isinstance(head.state, entitlements.Entitlement):
+            if isinstance(head.state, Entitlement):
                 versions = [
                     self.shop.log.operation(it).desired_version
                     for it in self.shop.operations()

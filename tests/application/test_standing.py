@@ -6,8 +6,8 @@ from uuid import UUID
 from application.fulfillment.standing import standing
 from application.unit import Head
 from domain.entitlement import aggregate as entitlements
-from domain.entitlement.aggregate import AccessLine, Entitlement, Observe, Settle
-from domain.entitlement.state import Observed
+from domain.entitlement.commands import AccessLine, Observe, Settle
+from domain.entitlement.state import Entitlement, Observed
 from domain.fulfillment import aggregate as operations
 from domain.fulfillment.aggregate import FulfillmentOperation
 from domain.fulfillment.commands import StartAttempt

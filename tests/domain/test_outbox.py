@@ -5,7 +5,8 @@ from uuid import UUID
 
 import pytest
 
-from domain.entitlement.state import Desired
+from domain.entitlement.events import DriftDetected, DriftResolved
+from domain.entitlement.state import Desired, Entitlement
 from domain.event import Event
 from domain.fulfillment import aggregate as fulfillment
 from domain.fulfillment import commands
@@ -27,6 +28,7 @@ def told(event: Event, state: State) -> object:
 
 def test_the_topics_are_those_of_the_domain_map() -> None:
     assert sorted(TOPICS) == [
+        "entitlement.drift_detected",
         "fulfillment.failed",
         "job.cancelled",
         "job.discarded",
@@ -93,6 +95,20 @@ def test_a_failed_operation_tells_whose_it_was_and_why() -> None:
         "attempt": 1,
         "code": "remnawave_http_400",
     }
+
+
+def test_a_drift_tells_whose_and_what_kind_but_not_what_was_seen() -> None:
+    state = Entitlement(customer_id="c", slot=2, desired_version=3)
+    event = DriftDetected(kind="squads", expected=(), observed=("secret-squad",))
+
+    assert told(event, state) == {
+        "entitlement_id": str(STREAM),
+        "customer_id": "c",
+        "slot": 2,
+        "desired_version": 3,
+        "kind": "squads",
+    }
+    assert told(DriftResolved(kind="squads"), state) is None
 
 
 @pytest.mark.parametrize(

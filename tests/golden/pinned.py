@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from uuid import UUID
 
 from domain.entitlement import events as entitlement
-from domain.entitlement.state import Desired, Observed
+from domain.entitlement.state import Desired, Observed, Upcoming
 from domain.event import Actor, Causation, Event, Meta
 from domain.fulfillment import events as fulfillment
 from domain.jobs import events as jobs
@@ -41,6 +41,18 @@ DESIRED = Desired(
     device_limit=3,
     squad_ids=("core", "eu-west"),
     reset_traffic=True,
+)
+UPCOMING = Upcoming(
+    version=2,
+    desired=Desired(
+        ends_at=datetime(2026, 5, 1, tzinfo=UTC),
+        grace_seconds=3600,
+        traffic_bytes=107_374_182_400,
+        device_limit=3,
+        squad_ids=("core", "eu-west"),
+    ),
+    effective_at=LATER,
+    paid_at=AT,
 )
 OBSERVED = Observed(
     panel_user_id=77,
@@ -101,9 +113,22 @@ ENTITLEMENTS: tuple[Event, ...] = (
         customer_id="C-77", slot=1, username="cf_c77_1", legacy_username="user_77"
     ),
     entitlement.DesiredChanged(
-        desired_version=1, desired=DESIRED, paid_at=AT, order=ORDER
+        desired_version=1,
+        desired=DESIRED,
+        paid_at=AT,
+        order=ORDER,
+        upcoming=(UPCOMING,),
+        paused_at=AT,
     ),
+    entitlement.Paused(desired_version=2, paused_at=AT),
+    entitlement.Resumed(desired_version=3, desired=DESIRED, upcoming=(UPCOMING,)),
+    entitlement.Disabled(desired_version=4),
+    entitlement.Enabled(desired_version=5),
     entitlement.Seen(observed=OBSERVED),
+    entitlement.DriftDetected(
+        kind="traffic", expected={"value": 107_374_182_400}, observed={"value": 0}
+    ),
+    entitlement.DriftResolved(kind="traffic"),
 )
 
 OPERATIONS: tuple[Event, ...] = (
@@ -176,6 +201,16 @@ OPERATORS: tuple[Event, ...] = (
         action="retry", target=str(OPERATION), code="state_conflict"
     ),
 )
+
+EARLIER: dict[tuple[str, int], Event] = {
+    (event.tag, event.schema): event
+    for event in (
+        entitlement.DesiredChanged(
+            desired_version=1, desired=DESIRED, paid_at=AT, order=ORDER
+        ),
+    )
+}
+"""What was written before its event had the members that it has now."""
 
 PINNED: dict[tuple[str, int], Event] = {
     (event.tag, event.schema): event

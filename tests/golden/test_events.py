@@ -14,9 +14,10 @@ from infrastructure.postgres.codec import (
     decode_meta,
     encode,
 )
-from tests.golden.pinned import META, PINNED
+from tests.golden.pinned import EARLIER, META, PINNED
 
 FILES = sorted((Path(__file__).parent / "events").glob("*.json"))
+BEFORE = sorted((Path(__file__).parent / "earlier").glob("*.json"))
 
 every_file = pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 
@@ -62,6 +63,19 @@ def test_an_event_is_written_under_its_pinned_names(file: Path) -> None:
     assert set(row["data"]) == {
         field.encode_name for field in msgspec.structs.fields(event)
     }
+
+
+def test_what_was_written_before_a_member_was_added_means_what_it_meant() -> None:
+    rows = [stored(file) for file in BEFORE]
+
+    read = {
+        (row["type"], row["schema"]): decode_event(
+            row["type"], row["schema"], json.dumps(row["data"])
+        )
+        for row in rows
+    }
+
+    assert read == EARLIER
 
 
 def test_every_pinned_field_holds_a_value() -> None:

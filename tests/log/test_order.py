@@ -8,8 +8,9 @@ import psycopg
 import pytest
 
 from application.unit import Group
-from domain.entitlement.aggregate import Entitlement, evolve
+from domain.entitlement.aggregate import evolve
 from domain.entitlement.events import DesiredChanged, EntitlementEvent, Granted, Seen
+from domain.entitlement.state import Entitlement
 from domain.stream import Change, Ref, StreamKind
 from infrastructure.ids import new_id
 from infrastructure.log.appending import NewRow, append

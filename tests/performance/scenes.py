@@ -124,6 +124,7 @@ SCENES: dict[Scene, set[str]] = {
         "orders_order_id",
         "entitlements_customer",
         "operations_entitlement",
+        "operations_reconciled",
         "events_refused_target",
         "jobs_dead_unique_key",
         "jobs_unique_key",

@@ -6,8 +6,14 @@ from uuid import UUID
 import msgspec
 
 from application.unit import Head
-from domain.entitlement.aggregate import Entitlement, Stage
-from domain.entitlement.state import Desired, Observed
+from domain.entitlement.state import (
+    Desired,
+    Drift,
+    Entitlement,
+    Observed,
+    Stage,
+    Upcoming,
+)
 from domain.event import Meta
 from domain.stream import Change
 from infrastructure.postgres.heads.table import (
@@ -24,7 +30,8 @@ from infrastructure.postgres.heads.table import (
 
 _READ: Final = """
 SELECT stream_id, tenant_id, version, state, customer_id, slot, username,
-       legacy_username, desired::text, desired_version, paid_at, observed::text
+       legacy_username, desired::text, desired_version, paid_at, observed::text,
+       upcoming::text, paused_at, disabled_version, drifts::text
   FROM counterfoil.entitlements
  WHERE stream_id = ANY(%(ids)s)
 """
@@ -41,7 +48,11 @@ UPDATE counterfoil.entitlements e
        desired = r.desired,
        desired_version = r.desired_version,
        paid_at = r.paid_at,
-       observed = r.observed
+       observed = r.observed,
+       upcoming = r.upcoming,
+       paused_at = r.paused_at,
+       disabled_version = r.disabled_version,
+       drifts = r.drifts
   FROM jsonb_populate_recordset(NULL::counterfoil.entitlements, %(rows)s::jsonb) r
  WHERE e.stream_id = r.stream_id
    AND e.stream_id = ANY(%(ids)b::uuid[])
@@ -49,11 +60,14 @@ UPDATE counterfoil.entitlements e
 
 _desired = msgspec.json.Decoder(Desired)
 _observed = msgspec.json.Decoder(Observed)
+_upcoming = msgspec.json.Decoder(tuple[Upcoming, ...])
+_drifts = msgspec.json.Decoder(tuple[Drift, ...])
 
 
 def head_of(row: Row) -> tuple[UUID, Head]:
     """Return the head of one row of `ENTITLEMENTS.read`."""
-    observed = maybe_text(row[11])
+    observed, upcoming = maybe_text(row[11]), maybe_text(row[12])
+    drifts = maybe_text(row[15])
     state = Entitlement(
         version=number(row[2]),
         stage=Stage(text(row[3])),
@@ -65,6 +79,10 @@ def head_of(row: Row) -> tuple[UUID, Head]:
         desired_version=number(row[9]),
         paid_at=maybe_instant(row[10]),
         observed=None if observed is None else _observed.decode(observed),
+        upcoming=() if upcoming is None else _upcoming.decode(upcoming),
+        paused_at=maybe_instant(row[13]),
+        disabled_version=None if row[14] is None else number(row[14]),
+        drifts=() if drifts is None else _drifts.decode(drifts),
     )
     # An entitlement outlives the orders that changed it: it has no correlation.
     head = Head(tenant_id=text(row[1]), state=state, correlation_id="")
@@ -72,16 +90,20 @@ def head_of(row: Row) -> tuple[UUID, Head]:
 
 
 def _columns(change: Change, _meta: Meta) -> Columns:
-    return folded(change.state) | {
+    columns = folded(change.state)
+    # Most entitlements have none: that is NULL, and no byte of the row.
+    return columns | {
         "stream_id": change.ref.id,
         "tenant_id": change.tenant_id,
+        "upcoming": columns["upcoming"] or None,
+        "drifts": columns["drifts"] or None,
     }
 
 
 ENTITLEMENTS: Final = HeadTable(
     name="entitlements",
     read=_READ,
-    width=12,
+    width=16,
     insert=_INSERT,
     update=_UPDATE,
     head=head_of,

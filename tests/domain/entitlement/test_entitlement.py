@@ -10,23 +10,22 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from domain.entitlement.aggregate import (
-    LAST_INSTANT,
-    AccessLine,
-    Entitlement,
-    Observe,
-    Settle,
-    Stage,
-    decide,
-    evolve,
-)
+from domain.entitlement.aggregate import decide, evolve
+from domain.entitlement.commands import AccessLine, Observe, Settle
 from domain.entitlement.events import (
     DesiredChanged,
     EntitlementEvent,
     Granted,
     Seen,
 )
-from domain.entitlement.state import Desired, Observed, truncated_to_ms
+from domain.entitlement.state import (
+    Desired,
+    Entitlement,
+    Observed,
+    Stage,
+    truncated_to_ms,
+)
+from domain.entitlement.timeline import LAST_INSTANT
 from domain.errors import IllegalTransitionError
 
 AT = datetime(2026, 8, 1, 12, tzinfo=UTC)

@@ -1,0 +1,247 @@
+"""Ask for an operation on an entitlement: once per key, with a reason, on record.
+
+The desired state, the operation and its job are one transaction, so a later
+reconciliation keeps to what was asked for.  The same key with the same explicit
+parameters answers the operation that is there; a reconciliation's key is the quarter
+of an hour, for everybody.
+"""
+
+from dataclasses import dataclass
+from datetime import UTC
+from typing import Final
+from uuid import UUID
+
+import msgspec
+from msgspec import UNSET
+
+from application.errors import (
+    ApplicationError,
+    NotFoundError,
+    OperationKeyReusedError,
+    StateConflictError,
+)
+from application.operators.asked import CONFLICT, NOT_LATER, Asked
+from application.operators.entitlements import Found, find_entitlement
+from application.operators.instruction import Instruction, as_given
+from application.operators.refusals import About, Refusals, about_nothing
+from application.policies import key_of
+from application.ports import Streams
+from application.unit import Group, Head, Ids, Refused, UnitOfWork, Written
+from domain.entitlement.commands import Given
+from domain.entitlement.state import Desired, Entitlement
+from domain.errors import DomainError, InvalidRequestError
+from domain.event import Instant, JsonObject
+from domain.fulfillment.aggregate import FulfillmentOperation
+from domain.fulfillment.operations import RECONCILE
+from domain.fulfillment.parse import read_operation, read_parameters
+from domain.members import read_text
+from domain.operators.events import ActionRefused
+from domain.stream import Ref, State, StreamKind
+
+_ROUNDS: Final = 3
+_BUCKET_MINUTES: Final = 15
+_KEY_CHARACTERS: Final = 128
+_WHAT: Final = "entitlement"
+
+
+class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+    """One operation that a person wants, as it was said."""
+
+    entitlement: str
+    """Its id, or `customer:<id>[:<slot>]`."""
+    operation: str
+    parameters: JsonObject
+    key: str | None = None
+    """Of the request; None: one of its own, so that nothing is a repetition."""
+    tenant_id: str = "default"
+
+
+class Operated(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """An operation that was asked for, now or before."""
+
+    operation_id: UUID
+    job_id: UUID | None
+    """None: it was asked for before, and its job has succeeded."""
+    entitlement_id: UUID
+    operation: str
+    state: str
+    desired_version: int
+    replayed: bool
+    """True when the key was used before: this is the stored answer."""
+    position: int
+    """A reader at this position of the log sees the operation; 0 of a replay."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operate:
+    """Asks for operations on behalf of people."""
+
+    streams: Streams
+    units: UnitOfWork
+    ids: Ids
+
+    def __call__(self, wanted: Wanted, instruction: Instruction) -> Operated:
+        """Return the operation that was asked for.
+
+        Raises:
+            InvalidRequestError: the operation or a parameter is wrong.
+            NotFoundError: there is no such entitlement.
+            StateConflictError: the entitlement's state forbids it.
+            OperationKeyReusedError: the key was used with other parameters.
+            DatabaseUnavailableError: nothing is known to be done.
+        """
+        try:
+            return self._operated(wanted, instruction)
+        except (ApplicationError, DomainError) as error:
+            refused = ActionRefused(
+                action=as_given(wanted.operation),
+                target=as_given(wanted.entitlement),
+                code=error.code,
+            )
+            self._refusals().record(refused, instruction, self._about(wanted))
+            raise
+
+    def _operated(self, wanted: Wanted, instruction: Instruction) -> Operated:
+        operation = read_operation(wanted.operation)
+        given = read_parameters(operation, wanted.parameters)
+        found = find_entitlement(self.streams, wanted.tenant_id, wanted.entitlement)
+        key, correlation_id = self._key(wanted, operation, found)
+        for _ in range(_ROUNDS):
+            before = self.streams.operation_with_key(found.head.tenant_id, key)
+            if before is not None:
+                return self._replayed(found, given, *before)
+            born = (self.ids(), self.ids())
+            asked = Asked(
+                entitlement=found.ref,
+                operation=operation,
+                given=given,
+                key=key,
+                ids=born,
+                refs=(
+                    found.ref,
+                    Ref(StreamKind.OPERATION, born[0]),
+                    Ref(StreamKind.JOB, born[1]),
+                ),
+            )
+            meta = instruction.meta(correlation_id)
+            (result,) = self.units.commit([Group(asked.refs, asked, meta)])
+            if isinstance(result, Written):
+                return _told(found, result)
+            if isinstance(result, Refused) and result.code != "conflict":
+                raise _refusal(wanted, found, result)
+        raise StateConflictError(_WHAT, wanted.entitlement, "changing", "ask again")
+
+    def _key(self, wanted: Wanted, operation: str, found: Found) -> tuple[str, str]:
+        """Return the key under which it is stored, and what ties its events together.
+
+        Raises:
+            InvalidRequestError: the person's key is wrong, or was not to be given.
+        """
+        if operation == RECONCILE:
+            if wanted.key is not None:
+                rule = "a reconciliation has none: it is one per quarter of an hour"
+                code = "unknown_member"
+                raise InvalidRequestError(code, "key", rule)
+            bucket = _bucket(self.streams.clock())
+            return f"reconcile:{found.ref.id}:{bucket}", f"reconcile:{bucket}"
+        request = str(self.ids()) if wanted.key is None else wanted.key
+        read_text(request, "key", _KEY_CHARACTERS)
+        return f"panel:{found.ref.id}:{operation}:{request}", f"panel:{request}"
+
+    def _replayed(self, found: Found, given: Given, ref: Ref, head: Head) -> Operated:
+        state = _operation(head.state)
+        if state.desired is None or not _matches(given, state.desired):
+            raise OperationKeyReusedError(str(ref.id))
+        tenant, key = found.head.tenant_id, key_of(ref.id)
+        job = self.streams.live_job_with_key(
+            tenant, key
+        ) or self.streams.dead_job_with_key(tenant, key)
+        return Operated(
+            operation_id=ref.id,
+            job_id=None if job is None else job.id,
+            entitlement_id=found.ref.id,
+            operation=state.operation,
+            state=state.stage,
+            desired_version=state.desired_version,
+            replayed=True,
+            position=0,
+        )
+
+    def _refusals(self) -> Refusals:
+        return Refusals(self.units, self.ids)
+
+    def _about(self, wanted: Wanted) -> About:
+        try:
+            found = find_entitlement(self.streams, wanted.tenant_id, wanted.entitlement)
+        except NotFoundError:
+            return about_nothing(wanted.entitlement)
+        nobody = about_nothing(str(found.ref.id))
+        return About(found.head.tenant_id, nobody.correlation_id)
+
+
+def _bucket(now: Instant) -> str:
+    """Return the beginning of the present quarter of an hour, RFC 3339 in UTC."""
+    minute = now.minute // _BUCKET_MINUTES * _BUCKET_MINUTES
+    begun = now.astimezone(UTC).replace(minute=minute, second=0, microsecond=0)
+    return begun.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _matches(given: Given, desired: Desired) -> bool:
+    """Whether everything that is named now was asked for then."""
+    then = msgspec.structs.asdict(desired)
+    return all(
+        value == then[name]
+        for name, value in msgspec.structs.asdict(given).items()
+        if value is not UNSET
+    )
+
+
+def _told(found: Found, written: Written) -> Operated:
+    born = {change.ref.kind: change for change in written.changes}
+    operation = _operation(born[StreamKind.OPERATION].state)
+    return Operated(
+        operation_id=born[StreamKind.OPERATION].ref.id,
+        job_id=born[StreamKind.JOB].ref.id,
+        entitlement_id=found.ref.id,
+        operation=operation.operation,
+        state=operation.stage,
+        desired_version=operation.desired_version,
+        replayed=False,
+        position=written.position,
+    )
+
+
+def _operation(state: State) -> FulfillmentOperation:
+    if not isinstance(state, FulfillmentOperation):
+        msg = "an operation has the head of something else"
+        raise TypeError(msg)
+    return state
+
+
+def _refusal(
+    wanted: Wanted, found: Found, refused: Refused
+) -> ApplicationError | InvalidRequestError:
+    if refused == NOT_LATER:
+        state = found.head.state
+        ends = state.desired if isinstance(state, Entitlement) else None
+        rule = "later than the present end"
+        if ends is not None:
+            rule += f", {ends.ends_at.isoformat()}"
+        return InvalidRequestError(refused.code, "endsAt", rule)
+    stage = refused.code.removeprefix(CONFLICT)
+    remedy = _remedy(wanted.operation, stage)
+    return StateConflictError(_WHAT, str(found.ref.id), stage, remedy)
+
+
+def _remedy(operation: str, stage: str) -> str:
+    match operation, stage:
+        case _, "not_paused":
+            return "only a pause is resumed; `enable` takes a disabling back"
+        case "enable", "paused":
+            return "resume it first: that gives the paused time back"
+        case "pause", "paused":
+            return "it rests already; `reconcile` brings the panel to that"
+        case _, "disabled":
+            return "it is off already; `reconcile` brings the panel to that"
+        case _:
+            return "ask again"
