@@ -8,6 +8,7 @@ from typing import Protocol
 from application.front_door import SettleOne
 from application.job_kinds import KindTable
 from application.operators.action import Action
+from application.operators.operate import Operate
 from projections.event_log import EventLog
 from projections.job_history import JobHistory
 from projections.job_list import JobList
@@ -104,6 +105,11 @@ class Services(Protocol):
     @property
     def cancel(self) -> Action:
         """Ends what is not finished."""
+        ...
+
+    @property
+    def operate(self) -> Operate:
+        """Asks for operations on entitlements."""
         ...
 
 

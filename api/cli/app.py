@@ -19,7 +19,7 @@ from api.cli.demonstrating import demo
 from api.cli.history import events, why
 from api.cli.jobs import job, jobs
 from api.cli.kinds import kinds
-from api.cli.operating import cancel, retry
+from api.cli.operating import cancel, operate, retry
 from api.cli.options import group, option
 from api.cli.output import complain, say
 from api.cli.running import migrate, up, worker
@@ -79,6 +79,7 @@ for _command in (
     why,
     retry,
     cancel,
+    operate,
     simulate,
     demo,
 ):

@@ -17,6 +17,7 @@ from api.installation import Installation
 from application.errors import NotFoundError
 from projections.event_log import EventFilter
 from projections.why import Story
+from projections.why.heads import EntitlementHead
 
 _MOST: Final = 10_000
 
@@ -143,16 +144,7 @@ def _standing(story: Story) -> list[str]:
         f"{each.currency}, {each.state}"
         for each in story.orders
     ]
-    entitlements = [
-        f"entitlement {each.stream_id}: panel user {each.username}, version "
-        f"{each.desired_version}, ends {at(each.ends_at)}; the panel "
-        + (
-            "has not shown it yet"
-            if each.observed_status is None
-            else f"showed {each.observed_status}"
-        )
-        for each in story.entitlements
-    ]
+    entitlements = [_entitlement(each) for each in story.entitlements]
     operations = [
         f"operation {each.stream_id}: {each.operation} of version "
         f"{each.desired_version}, {each.state}"
@@ -162,3 +154,23 @@ def _standing(story: Story) -> list[str]:
         for each in story.operations
     ]
     return [*orders, *entitlements, *operations]
+
+
+def _entitlement(head: EntitlementHead) -> str:
+    standing = [f"ends {at(head.ends_at)}"]
+    standing += [f"changes {at(instant)}" for instant in head.changes_at]
+    if head.paused_at is not None:
+        standing.append("paused")
+    if head.is_disabled:
+        standing.append("disabled")
+    shown = (
+        "has not shown it yet"
+        if head.observed_status is None
+        else f"showed {head.observed_status}"
+    )
+    if head.drifts:
+        shown += f" and differs in {', '.join(head.drifts)}"
+    return (
+        f"entitlement {head.stream_id}: panel user {head.username}, version "
+        f"{head.desired_version}, {', '.join(standing)}; the panel {shown}"
+    )

@@ -1,4 +1,4 @@
-"""`retry` and `cancel`: what an operator decides, with a reason, on record."""
+"""`retry`, `cancel` and `operate`: what a person decides, with a reason, on record."""
 
 import getpass
 import os
@@ -8,10 +8,13 @@ import rich_click as click
 
 from api.cli.options import argument, as_json, command, option
 from api.cli.output import document, say
+from api.cli.parameters import named, parameters
 from api.installation import Installation
 from application.operators.action import Done
 from application.operators.instruction import Instruction, instruct
+from application.operators.operate import Operated, Wanted
 from domain.errors import InvalidRequestError
+from domain.fulfillment.operations import BY_OPERATORS
 
 _OPERATOR = "COUNTERFOIL_OPERATOR"
 
@@ -70,6 +73,57 @@ def cancel(installation: Installation, key: str, *, reason: str, as_json: bool) 
     _tell(done, _CANCELLED, as_json=as_json)
 
 
+@command
+@argument("entitlement")
+@argument("operation", type=click.Choice(BY_OPERATORS))
+@parameters
+@option(
+    "--key",
+    metavar="TEXT",
+    help="Of this request: the same once more asks for nothing new.",
+)
+@option("--tenant", default="default", show_default=True, help="Of the customer.")
+@_reasoned
+@as_json
+@click.pass_obj
+def operate(  # noqa: PLR0913 - the options of the command, one to one
+    installation: Installation,
+    /,
+    entitlement: str,
+    operation: str,
+    *,
+    key: str | None,
+    tenant: str,
+    reason: str,
+    as_json: bool,
+    **given: object,
+) -> None:
+    r"""Ask for an operation on a customer's access; a worker carries it to the panel.
+
+    ENTITLEMENT is its id, or customer:ID, or customer:ID:SLOT.  What is asked for is
+    what the customer is owed from then on, so no reconciliation takes it back.  A pause
+    stops the time: resuming gives it back.  A reconciliation looks first, puts on
+    record in what the panel differs, and repairs it; one per quarter of an hour.
+
+    \b
+    Examples:
+      counterfoil operate customer:anna pause --reason "on holiday"
+      counterfoil operate customer:anna set_limits --device-limit 5 --reason "asked"
+      counterfoil operate customer:anna:2 reconcile --reason "looks wrong"
+    """
+    instruction = _instruction(reason)
+    wanted = Wanted(
+        entitlement=entitlement,
+        operation=operation,
+        parameters=named(given),
+        key=key,
+        tenant_id=tenant,
+    )
+    with installation.open() as services:
+        operated = services.operate(wanted, instruction)
+    _tell_operated(operated, as_json=as_json)
+
+
 def _instruction(reason: str) -> Instruction:
     try:
         return instruct(_operator(), reason)
@@ -96,6 +150,14 @@ _CANCELLED = {
     "fulfillment.cancelled": "the operation is cancelled",
     "job.cancel_requested": "the job runs; its worker is asked to stop",
 }
+
+
+def _tell_operated(operated: Operated, *, as_json: bool) -> None:
+    if as_json:
+        document(operated)
+        return
+    how = f"asked for before, {operated.state}" if operated.replayed else "asked for"
+    say(f"{operated.operation} is {how}: operation {operated.operation_id}")
 
 
 def _tell(done: Done, words: dict[str, str], *, as_json: bool) -> None:

@@ -18,6 +18,7 @@ _ID_DIGITS: Final = 6
 _LONGEST: Final = 160
 _BAD: Final = frozenset(
     {
+        "entitlement.drift_detected",
         "fulfillment.attempt_failed",
         "fulfillment.failed",
         "job.attempt_failed",
@@ -27,7 +28,13 @@ _BAD: Final = frozenset(
     }
 )
 _GOOD: Final = frozenset(
-    {"fulfillment.succeeded", "job.succeeded", "order.fulfilled", "wallet.credited"}
+    {
+        "entitlement.drift_resolved",
+        "fulfillment.succeeded",
+        "job.succeeded",
+        "order.fulfilled",
+        "wallet.credited",
+    }
 )
 
 
@@ -125,6 +132,23 @@ def _observed(value: object) -> str:
     return f"panel user {value.get('panel_user_id')} is {value.get('status')} {told}"
 
 
+def _side(form: str) -> Told:
+    """Tell one side of a drift: `{"value": …}`, squads, or a status."""
+
+    def told(value: object) -> str:
+        if is_object(value):
+            value = next(iter(value.values()), None)
+        if value is None:
+            value = "none"
+        if is_list(value):
+            value = ", ".join(str(each) for each in value) or "none"
+        if isinstance(value, bool):
+            value = "the user" if value else "nobody"
+        return form.format(value)
+
+    return told
+
+
 def _desired(value: object) -> str:
     return _instant("ends {}")(value.get("ends_at")) if is_object(value) else ""
 
@@ -160,16 +184,22 @@ _MEMBERS: Final[Mapping[str, Told]] = {
 }
 """How members are told, in this order; members of other names are left to --json."""
 
-_OPERATION: Final[Mapping[str, Told]] = {"operation": _stream("by operation …{}")}
-"""Of `order.fulfilled` the member names a stream."""
+_OF_THEIR_OWN: Final[Mapping[str, Mapping[str, Told]]] = {
+    "order.fulfilled": {"operation": _stream("by operation …{}")},
+    "entitlement.drift_detected": {
+        "kind": str,
+        "expected": _side("expected {}"),
+        "observed": _side("the panel shows {}"),
+    },
+}
+"""Events whose members mean something else: a stream, the sides of a drift."""
 
 
 def details(event: LogEvent) -> str:
     """Return what an event says, in words, on one line."""
-    special = _OPERATION if event.type == "order.fulfilled" else {}
     told = [
-        special.get(name, say)(value)
-        for name, say in _MEMBERS.items()
+        say(value)
+        for name, say in _OF_THEIR_OWN.get(event.type, _MEMBERS).items()
         if (value := event.data.get(name)) is not None and value != ""
     ]
     line = ", ".join(part for part in told if part)

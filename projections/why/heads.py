@@ -32,7 +32,12 @@ SELECT t.stream_id, t.customer_id, t.slot, t.username, t.desired_version,
        (t.desired->>'ends_at')::timestamptz AS ends_at,
        t.observed->>'status' AS observed_status,
        (t.observed->>'expire_at')::timestamptz AS observed_expire_at,
-       (t.observed->>'panel_user_id')::bigint AS panel_user_id
+       (t.observed->>'panel_user_id')::bigint AS panel_user_id,
+       t.paused_at,
+       t.disabled_version IS NOT NULL AS is_disabled,
+       ARRAY(SELECT u->>'effective_at' FROM jsonb_array_elements(t.upcoming) u)
+           ::timestamptz[] AS changes_at,
+       ARRAY(SELECT d->>'kind' FROM jsonb_array_elements(t.drifts) d) AS drifts
   FROM counterfoil.entitlements t
  WHERE t.stream_id = ANY(%(ids)s::uuid[] || ARRAY(
            SELECT entitlement_id
@@ -89,6 +94,13 @@ class EntitlementHead(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
     observed_status: str | None
     observed_expire_at: Instant | None
     panel_user_id: int | None
+    paused_at: Instant | None
+    """Since when the pause is not yet added to the end; None: it is not paused."""
+    is_disabled: bool
+    changes_at: list[Instant]
+    """When what was settled for later comes, or has come."""
+    drifts: list[str]
+    """The kinds in which the panel differs, as far as is known and not repaired."""
 
 
 class Heads(msgspec.Struct, frozen=True, kw_only=True):

@@ -21,7 +21,15 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.database
 
-TAUGHT = ("settle", "enqueue", "job-kinds", "panel", "operate", "incidents")
+TAUGHT = (
+    "settle",
+    "enqueue",
+    "job-kinds",
+    "panel",
+    "operate",
+    "access",
+    "incidents",
+)
 """Documents that teach by tasks, each a world of its own."""
 
 EMBEDDED = "operate"

@@ -19,9 +19,12 @@ with contextlib.closing(sqlite3.connect(file)) as book:
 
 CURL = """
 import sys, urllib.request
-silent, url, sends, data, into, file = sys.argv[1:]
+silent, url, sends, data, into, file, *more = sys.argv[1:]
 assert (silent, sends, into) == ("-s", "-d", "-o"), sys.argv
-with urllib.request.urlopen(url, data.encode()) as answer, open(file, "wb") as kept:
+assert set(more[::2]) <= {"-H"}, sys.argv
+headers = dict(header.split(": ") for header in more[1::2])
+asked = urllib.request.Request(url, data.encode(), headers)
+with urllib.request.urlopen(asked) as answer, open(file, "wb") as kept:
     kept.write(answer.read())
 """
 
