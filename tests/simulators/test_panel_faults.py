@@ -155,6 +155,9 @@ def test_the_proxys_status_can_be_chosen(
         ("POST", "/api/users", "A018"),
         ("PATCH", "/api/users", "A039"),
         ("POST", "/api/users/1/actions/disable", "A028"),
+        # of the catalogue: what the panel calls an error without a code of its own
+        ("GET", "/api/internal-squads", "A001"),
+        ("GET", "/api/subscriptions/by-id/1", "A001"),
     ],
 )
 def test_a_database_error_has_the_code_of_its_route(

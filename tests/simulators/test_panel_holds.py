@@ -188,6 +188,9 @@ def test_faults_and_traffic_are_switched_over_http(
         ("POST", "/release", {"hold": 9}, 400),
         ("GET", "/held?hold=9", None, 400),
         ("POST", "/traffic", {"id": 9, "usedTrafficBytes": 1}, 400),
+        ("POST", "/outage", {"redis": "asleep"}, 400),
+        ("POST", "/lock", {}, 400),
+        ("POST", "/unlock", {"id": "x"}, 400),
         ("GET", "/nowhere", None, 404),
     ],
 )

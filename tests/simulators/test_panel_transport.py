@@ -9,10 +9,12 @@ from pathlib import Path
 import httpx
 import pytest
 
+from infrastructure.simulators.panel.backing.tokens import signed
 from infrastructure.simulators.panel.simulator import PanelSimulator
 from tests.simulators.stage import FORWARDED, HEADERS, TOKEN, Users, failure, response
 
-JWT = "eyJhbGciOiJIUzI1NiJ9.eyJyb2xlIjoiQVBJIn0.c2lnbmF0dXJl"
+DELETED = signed({"uuid": "once", "role": "API"})
+FORGED = signed({"uuid": "once", "role": "API"}, b"another key")
 HEAD = "\r\n".join(
     [
         "GET /api/users?size=1 HTTP/1.1",
@@ -71,7 +73,8 @@ def test_a_panel_in_development_asks_for_no_proxy(tmp_path: Path) -> None:
         (TOKEN, 401),  # a bare token
         (f"Basic {TOKEN}", 401),
         ("Bearer garbage", 401),
-        (f"Bearer {JWT}", 403),  # once signed by the panel, deleted since
+        (f"Bearer {DELETED}", 403),  # once signed by the panel, deleted since
+        (f"Bearer {FORGED}", 401),
         (f"bearer {TOKEN}", 200),  # 2 token scheme: any case of the word
         (f"BEARER {TOKEN}", 200),
     ],

@@ -1,4 +1,4 @@
-"""The simulator's own paths, `/_simulator/…`: faults, holds, traffic, health.
+"""The simulator's own paths, `/_simulator/…`: faults, outages, holds, traffic, health.
 
 They need no token, are never spoiled, and leave no row in the book.
 """
@@ -9,6 +9,7 @@ from http import HTTPStatus
 from typing import Any, Final, cast
 from urllib.parse import parse_qsl
 
+from infrastructure.simulators.panel.backing.obstacles import REDIS_STATES
 from infrastructure.simulators.panel.faults import FaultError, FaultPlan
 from infrastructure.simulators.panel.holds import DEFAULT_TIMEOUT_S, Hold, Holds
 from infrastructure.simulators.panel.panel import Panel
@@ -38,6 +39,9 @@ class Control:
             ("GET", "health"): self._health,
             ("GET", "faults"): lambda _: self.faults.described(),
             ("POST", "faults"): self._set_faults,
+            ("POST", "outage"): self._set_outage,
+            ("POST", "lock"): self._lock,
+            ("POST", "unlock"): self._unlock,
             ("POST", "hold"): self._hold,
             ("GET", "held"): self._held,
             ("POST", "release"): self._release,
@@ -57,6 +61,25 @@ class Control:
     def _set_faults(self, arguments: Mapping[str, Any]) -> object:
         self.faults.configure(arguments)
         return self.faults.described()
+
+    def _set_outage(self, arguments: Mapping[str, Any]) -> object:
+        redis = arguments.get("redis", "up")
+        if redis not in REDIS_STATES:
+            msg = f"redis must be one of {', '.join(REDIS_STATES)}"
+            raise ValueError(msg)
+        down = bool(arguments.get("database_down", False))
+        self.panel.set_outage(database_down=down, redis=redis)
+        return {"database_down": down, "redis": redis}
+
+    def _lock(self, arguments: Mapping[str, Any]) -> object:
+        user_id = int(arguments["id"])
+        self.panel.lock_row(user_id)
+        return {"locked": user_id}
+
+    def _unlock(self, arguments: Mapping[str, Any]) -> object:
+        user_id = int(arguments["id"])
+        self.panel.unlock_row(user_id)
+        return {"unlocked": user_id}
 
     def _hold(self, arguments: Mapping[str, Any]) -> object:
         when = arguments["when"]

@@ -1,28 +1,35 @@
 """The panel itself: what it refuses, what it carries out, and its two passes.
 
 One lock makes requests happen one after the other. The order is always: the book
-commits, memory follows, the answer leaves (outside the lock).
+commits, memory follows, the answer leaves (outside the lock). A request that meets an
+obstacle (a locked row, a Redis that is down) lets go of the lock and looks again.
 
 Refusals in the real panel's order: X-Forwarded-* (a close with 0 bytes), malformed
 JSON, unknown route, token, and only then the handler's own validation.
 """
 
-import re
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from infrastructure.simulators.panel.routes import carry_out, find_route
+from infrastructure.simulators.panel.backing.obstacles import (
+    TRANSACTION_MS,
+    Obstacles,
+    ObstructedError,
+    Redis,
+)
+from infrastructure.simulators.panel.backing.tokens import Tokens
+from infrastructure.simulators.panel.routes import Route, carry_out, find_route
 from infrastructure.simulators.panel.store import Store
 from infrastructure.simulators.panel.users.answers import (
     Answer,
     bad_request,
-    forbidden,
-    unauthorized,
+    domain_error,
     unknown_route,
 )
 from infrastructure.simulators.panel.users.directory import Directory, Result
+from infrastructure.simulators.panel.users.passes import Passes
 from infrastructure.simulators.panel.users.timestamps import current_ms
 from infrastructure.simulators.panel.users.user import User
 from infrastructure.simulators.panel.visit import Visit
@@ -31,12 +38,8 @@ from infrastructure.simulators.panel.wire import Delivery
 type Clock = Callable[[], int]
 """Milliseconds since 1970."""
 
-# The panel's passes run at these seconds of each minute (remnawave.md 1, #12).
-_MINUTE_MS: Final = 60_000
-_EXPIRE_EVERY_MS: Final = 30_000
-_LIMIT_AT_MS: Final = 45_000
-
-_JWT: Final = re.compile(r"[\w-]+\.[\w-]+\.[\w-]+", re.ASCII)
+_LOOK_AGAIN_S: Final = 0.02
+"""Clocks of tests stand still until they are moved, and tell nobody."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +61,14 @@ class Panel:
         self._store: Final = store
         self._settings: Final = settings
         self._lock: Final = threading.Lock()
+        self._changed: Final = threading.Condition(self._lock)
+        self._obstacles: Final = Obstacles()
+        self._looks = 0
+        self._tokens: Final = Tokens(settings.token)
         self._directory: Final = Directory(
             store.users(), store.last_user_id(), settings.squads
         )
-        now = settings.clock()
-        self._expired_until = _last_expire_pass(now)
-        self._limited_until = _last_limit_pass(now)
+        self._passes: Final = Passes(settings.clock())
 
     def now(self) -> int:
         """Return the panel's clock."""
@@ -85,9 +90,7 @@ class Panel:
     ) -> Delivery:
         """Commit the effect and the row of a request, and return how it is answered."""
         with self._lock:
-            now = self.now()
-            self._pass_time(now)
-            result = self._result(visit, now)
+            result = self._result_at_last(visit)
             delivery = deliver(result.answer if result else None)
             self._commit(visit, result, delivery)
             return delivery
@@ -119,6 +122,51 @@ class Panel:
             )
             return True
 
+    def set_outage(self, *, database_down: bool, redis: Redis) -> None:
+        """Put the panel's database and Redis in these states."""
+        with self._lock:
+            self._obstacles.database_down = database_down
+            self._obstacles.redis = redis
+            self._changed.notify_all()
+
+    def lock_row(self, user_id: int) -> None:
+        """Hold a user's row, as another session of the panel's database would."""
+        with self._lock:
+            self._obstacles.locked.add(user_id)
+
+    def unlock_row(self, user_id: int) -> None:
+        """Let go of that row; who waits for it goes on."""
+        with self._lock:
+            self._obstacles.locked.discard(user_id)
+            self._changed.notify_all()
+
+    def wait_obstructed(self, timeout_s: float) -> bool:
+        """Return whether a request looks from now on, in time, and has to wait."""
+        with self._lock:
+            looks = self._looks
+            return self._changed.wait_for(lambda: self._looks > looks, timeout_s)
+
+    def clear_obstacles(self) -> None:
+        """Let everybody go on who waits, as when all that was down is up again."""
+        with self._lock:
+            self._obstacles.clear()
+            self._changed.notify_all()
+
+    def limit_devices(self, fallback: int | None) -> None:
+        """Count devices, `fallback` for users without a number; None: do not."""
+        with self._lock:
+            self._directory.device_fallback = fallback
+
+    def issue_token(self, scopes: frozenset[str], expires_at: int | None) -> str:
+        """Return a further token."""
+        with self._lock:
+            return self._tokens.issue(scopes, expires_at, self.now())
+
+    def delete_token(self, token: str) -> None:
+        """Make a token one that the panel signed once."""
+        with self._lock:
+            self._tokens.delete(token)
+
     def counts(self) -> dict[str, int]:
         """Return the numbers of requests in the book and of users."""
         with self._lock:
@@ -132,7 +180,24 @@ class Panel:
         with self._lock:
             self._store.close()
 
-    def _result(self, visit: Visit, now: int) -> Result | None:
+    def _result_at_last(self, visit: Visit) -> Result | None:
+        """Return what the panel does, once nothing is in the way any more."""
+        began_at = self.now()
+        while True:
+            now = self.now()
+            self._pass_time(now)
+            try:
+                return self._result(visit, now, now - began_at)
+            except ObstructedError:
+                visit.late = True
+                self._stand_aside()
+
+    def _stand_aside(self) -> None:
+        self._looks += 1
+        self._changed.notify_all()
+        self._changed.wait(_LOOK_AGAIN_S)
+
+    def _result(self, visit: Visit, now: int, waited_ms: int) -> Result | None:
         """Return what the panel does; None: it closes the connection without a byte."""
         request, settings = visit.request, self._settings
         if settings.require_forwarded and not _is_forwarded(request.headers):
@@ -143,10 +208,36 @@ class Panel:
         match = find_route(method, request.path)
         if match is None:
             return Result(unknown_route(request.method, request.target))
-        refusal = _token_refusal(request.headers, settings.token)
+        route = match.route
+        refusal = self._tokens.refusal(
+            request.headers, route.scopes, now, self._obstacles, waited_ms
+        )
         if refusal is not None:
             return Result(refusal)
-        return carry_out(self._directory, match, request.target, visit.body, now)
+        result = carry_out(self._directory, match, request, visit.body, now)
+        code = self._failure(route, result, waited_ms)
+        if code is not None:
+            return Result(domain_error(code, request.target, now))
+        return result
+
+    def _failure(self, route: Route, result: Result, waited_ms: int) -> str | None:
+        """Return the route's code when the database refuses what it would do.
+
+        Raises:
+            ObstructedError: the database keeps it waiting.
+        """
+        if self._obstacles.database_down:
+            answer = result.answer  # what validation refuses never gets there
+            is_asked = answer.error_code is not None or not answer.is_refusal
+            return route.failure_code if is_asked else None
+        before = result.before
+        if not result.applied or before is None:
+            return None
+        if before.id not in self._obstacles.locked:
+            return None
+        if route.is_transaction and waited_ms >= TRANSACTION_MS:
+            return route.failure_code
+        raise ObstructedError
 
     def _commit(self, visit: Visit, result: Result | None, delivery: Delivery) -> None:
         entry = visit.outcome(result, delivery)
@@ -162,28 +253,9 @@ class Panel:
             self._directory.replace(result.before, result.after)
 
     def _pass_time(self, now: int) -> None:
-        expire_at, limit_at = _last_expire_pass(now), _last_limit_pass(now)
-        if expire_at > self._expired_until:
-            self._expired_until = expire_at
-            self._write_users(*self._expired(expire_at))
-        if limit_at > self._limited_until:
-            self._limited_until = limit_at
-            self._write_users(*self._limited())
-
-    def _expired(self, now: int) -> list[User]:
-        return [
-            replace(user, status="EXPIRED", updated_at=now)
-            for user in self._directory.by_id.values()
-            if user.status in ("ACTIVE", "LIMITED") and user.expire_at <= now
-        ]
-
-    def _limited(self) -> list[User]:
-        return [
-            replace(user, status="LIMITED")  # this pass does not move updatedAt
-            for user in self._directory.by_id.values()
-            if user.status == "ACTIVE"
-            and 0 < user.traffic_limit_bytes <= user.used_traffic_bytes
-        ]
+        for change in self._passes.due(now):
+            if not self._obstacles.database_down:  # what is missed is not made up for
+                self._write_users(*change(self._directory.by_id.values()))
 
     def _write_users(self, *users: User) -> None:
         if users:
@@ -192,30 +264,6 @@ class Panel:
                 self._directory.replace(self._directory.by_id[user.id], user)
 
 
-def _last_expire_pass(now: int) -> int:
-    return now - now % _EXPIRE_EVERY_MS
-
-
-def _last_limit_pass(now: int) -> int:
-    into_minute = now % _MINUTE_MS
-    minute = now - into_minute
-    return minute + _LIMIT_AT_MS if into_minute >= _LIMIT_AT_MS else minute
-
-
 def _is_forwarded(headers: Mapping[str, str]) -> bool:
     proto = headers.get("x-forwarded-proto")
     return proto == "https" and bool(headers.get("x-forwarded-for"))
-
-
-def _token_refusal(headers: Mapping[str, str], token: str) -> Answer | None:
-    """Return the 401 or 403 of a token that is not ours.
-
-    The panel tells a token it once signed (403: unknown or deleted) from any other
-    text (401) by the signature; here the form of a JWT stands for the signature.
-    """
-    scheme, _, given = headers.get("authorization", "").partition(" ")
-    if scheme.lower() != "bearer":
-        return unauthorized()
-    if given == token:
-        return None
-    return forbidden() if _JWT.fullmatch(given) else unauthorized()

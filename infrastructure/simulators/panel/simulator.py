@@ -5,6 +5,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
+from infrastructure.simulators.panel.backing.obstacles import Redis
 from infrastructure.simulators.panel.book import (
     BookedRequest,
     BookedUser,
@@ -15,7 +16,12 @@ from infrastructure.simulators.panel.book import (
 from infrastructure.simulators.panel.control import Control
 from infrastructure.simulators.panel.exchange import Exchange
 from infrastructure.simulators.panel.faults import FaultPlan
-from infrastructure.simulators.panel.holds import Hold, Holds, When
+from infrastructure.simulators.panel.holds import (
+    DEFAULT_TIMEOUT_S,
+    Hold,
+    Holds,
+    When,
+)
 from infrastructure.simulators.panel.panel import Clock, Panel, PanelSettings
 from infrastructure.simulators.panel.server import HOST, Server
 from infrastructure.simulators.panel.store import Store
@@ -81,6 +87,7 @@ class PanelSimulator:
             return
         self._closed = True
         self._holds.drop_all()
+        self._panel.clear_obstacles()
         self._server.close()
         self._panel.close()
 
@@ -109,6 +116,43 @@ class PanelSimulator:
         if not self._panel.use_traffic(user_id, used_bytes):
             msg = f"no user {user_id}"
             raise LookupError(msg)
+
+    def set_outage(self, *, database_down: bool = False, redis: Redis = "up") -> None:
+        """Put the panel's database and Redis in these states; by default all is up."""
+        self._panel.set_outage(database_down=database_down, redis=redis)
+
+    def lock_row(self, user_id: int) -> None:
+        """Hold a user's row, as another session of the panel's database would."""
+        self._panel.lock_row(user_id)
+
+    def unlock_row(self, user_id: int) -> None:
+        """Let go of that row; who waits for it goes on."""
+        self._panel.unlock_row(user_id)
+
+    def wait_obstructed(self, timeout_s: float = DEFAULT_TIMEOUT_S) -> None:
+        """Return once a request has to wait for a row or for Redis, as things are now.
+
+        Raises:
+            TimeoutError: none has to.
+        """
+        if not self._panel.wait_obstructed(timeout_s):
+            msg = f"no request waits within {timeout_s} s"
+            raise TimeoutError(msg)
+
+    def limit_devices(self, fallback: int | None) -> None:
+        """Count devices at the links: so many for users without a number of their own.
+
+        None, the default: no device is counted.
+        """
+        self._panel.limit_devices(fallback)
+
+    def issue_token(self, *scopes: str, expires_at: int | None = None) -> str:
+        """Return a further token with these scopes; `expires_at` in ms of its clock."""
+        return self._panel.issue_token(frozenset(scopes), expires_at)
+
+    def delete_token(self, token: str) -> None:
+        """Make a token one that the panel signed once and no longer knows."""
+        self._panel.delete_token(token)
 
     def pass_time(self) -> None:
         """Run the panel's passes that are due by its clock."""

@@ -14,6 +14,7 @@ JSON_TYPE: Final = "application/json; charset=utf-8"
 # Code -> status and text of the panel's catalogue (requirements.md 8.3). The texts of
 # A018, A019, A025, A029, A030, A039 and A063 were observed.
 _CATALOGUE: Final = {
+    "A001": (500, "Server error"),
     "A018": (500, "Failed to create user"),
     "A019": (400, "User username already exists"),
     "A020": (400, "User short UUID already exists"),
@@ -28,6 +29,8 @@ _CATALOGUE: Final = {
     "A039": (500, "Update user error"),
     "A056": (500, "Failed to reset traffic"),
     "A063": (404, "User with specified params not found"),
+    "A098": (400, "User HWID device already exists"),
+    "A204": (404, "HWID device not found"),
 }
 
 
@@ -40,6 +43,11 @@ class Answer:
     content_type: str = JSON_TYPE
     headers: tuple[tuple[str, str], ...] = ()
     error_code: str | None = None
+
+    @property
+    def is_refusal(self) -> bool:
+        """Return whether it says no."""
+        return self.status >= HTTPStatus.BAD_REQUEST
 
     @property
     def etag(self) -> str:

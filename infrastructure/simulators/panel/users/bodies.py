@@ -158,7 +158,7 @@ def parse_create(body: object) -> Changes:
         InvalidBodyError: validation refuses it.
         UnstorableError: the database would.
     """
-    return _columns(_parsed(body, _CREATE, required=("username", "expireAt")))
+    return _columns(parsed(body, _CREATE, required=("username", "expireAt")))
 
 
 def parse_update(body: object, now: int) -> Update:
@@ -168,7 +168,7 @@ def parse_update(body: object, now: int) -> Update:
         InvalidBodyError: validation refuses it; so it does an expiry in the past.
         UnstorableError: the database cannot look for that id.
     """
-    values = _parsed(body, {**_UPDATE, "expireAt": later_than(now)})
+    values = parsed(body, {**_UPDATE, "expireAt": later_than(now)})
     wanted = cast("Number", values.pop("id", 0))
     username = cast("str | None", values.pop("username", None))
     if not wanted and not username:
@@ -185,7 +185,7 @@ def parse_days(body: object) -> int:
     Raises:
         InvalidBodyError: not an integer of 1 or more.
     """
-    return cast("int", _parsed(body, {"days": days}, required=("days",))["days"])
+    return cast("int", parsed(body, {"days": days}, required=("days",))["days"])
 
 
 def parse_resolve(body: object) -> tuple[str, int | str]:
@@ -196,7 +196,7 @@ def parse_resolve(body: object) -> tuple[str, int | str]:
         UnstorableError: the database cannot look for that id.
     """
     fields: dict[str, Parser] = {"id": number, "shortUuid": string, "username": string}
-    values = _parsed(body, fields)
+    values = parsed(body, fields)
     if len(values) != 1:
         message = "Exactly one of id, shortUuid, username must be provided"
         raise InvalidBodyError(issue([], Invalid(code="custom", message=message)))
@@ -206,7 +206,7 @@ def parse_resolve(body: object) -> tuple[str, int | str]:
     return name, cast("int | str", value)
 
 
-def _parsed(
+def parsed(
     body: object, fields: dict[str, Parser], required: tuple[str, ...] = ()
 ) -> dict[str, object]:
     """Return the known members, parsed; others are ignored, as the panel does."""

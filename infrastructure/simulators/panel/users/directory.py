@@ -18,6 +18,8 @@ class Call:
     params: tuple[str, ...] = ()
     query: Mapping[str, str] = field(default_factory=dict[str, str])
     body: object = None
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Names in lower case."""
 
     def error(self, code: str) -> "Result":
         """Return the domain error of this code, nothing changed."""
@@ -49,6 +51,8 @@ class Directory:
         self.by_username: Final[dict[str, User]] = {}
         self.by_short_uuid: Final[dict[str, User]] = {}
         self.last_id = last_id
+        self.device_fallback: int | None = None
+        """Devices of a user without a limit of his own; None: no device is counted."""
         for user in users:
             self.replace(None, user)
 

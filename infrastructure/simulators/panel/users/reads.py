@@ -199,6 +199,11 @@ def internal_squads(directory: Directory, _call: Call) -> Result:
     return Result(success({"total": len(squads), "internalSquads": squads}))
 
 
+def nodes(_directory: Directory, _call: Call) -> Result:
+    """Return the nodes, of which this panel has none."""
+    return Result(success([]))
+
+
 def metadata(_directory: Directory, _call: Call) -> Result:
     """Return the panel's version; it needs no database, so it proves no health."""
     document = {

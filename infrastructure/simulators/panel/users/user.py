@@ -12,9 +12,10 @@
 import secrets
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, cast
 
+from infrastructure.simulators.panel.users.device import Device
 from infrastructure.simulators.panel.users.timestamps import (
     format_optional,
     format_timestamp,
@@ -53,6 +54,8 @@ class User:
     last_traffic_reset_at: int | None = None
     used_traffic_bytes: int = 0
     lifetime_used_traffic_bytes: int = 0
+    devices: tuple[Device, ...] = ()
+    """In the order of their first visit; not part of what `shown` answers."""
 
     def shown(self, squad_names: Mapping[str, str]) -> dict[str, object]:
         """Return the 24 keys of the panel's answer."""
@@ -104,7 +107,8 @@ class User:
 
     def stored(self) -> dict[str, object]:
         """Return every field, ready for JSON."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {**values, "devices": [asdict(device) for device in self.devices]}
 
 
 def restored(document: Mapping[str, object]) -> User:
@@ -112,6 +116,7 @@ def restored(document: Mapping[str, object]) -> User:
     # The book is written by this program alone, so its shape is not checked again.
     values = cast("dict[str, Any]", dict(document))
     values["squads"] = tuple(values["squads"])
+    values["devices"] = tuple(Device(**each) for each in values.get("devices", ()))
     return User(**values)
 
 

@@ -1,0 +1,1 @@
+"""What stands behind the panel: its API tokens, its Redis, the rows of its database."""
