@@ -44,6 +44,12 @@ def _text(value: Plain) -> str:
             return json.dumps(value, ensure_ascii=False)
 
 
+def as_read(result: JsonObject) -> JsonObject:
+    """Return a result that can be stored as readers of the log find it."""
+    told: Plain = msgspec.json.decode(msgspec.json.encode(result))
+    return _decoder.decode(_text(told))
+
+
 def unstorable(result: JsonObject) -> str | None:
     """Return why PostgreSQL refuses a result that is JSON, or None."""
     return _fault(_decoder.decode(msgspec.json.encode(result)), "result")

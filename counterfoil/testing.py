@@ -21,7 +21,7 @@ import msgspec
 from application.admission import refusal_of
 from application.job_kinds import AnyKind
 from counterfoil._recorded import Book, Line
-from counterfoil._stored import as_stored, unstorable
+from counterfoil._stored import as_read, as_stored, unstorable
 from domain.event import Instant, JsonObject
 from domain.jobs.aggregate import Job, Stage, fold
 from domain.jobs.events import JobEvent
@@ -121,7 +121,8 @@ def run(  # noqa: PLR0913 - a test names only what it is about
         token=claim.token,
         cancel_requested=held.cancel_requested,
     )
-    (event,) = settle(job, ending, kind.budget, Moment(claim.claimed_at))
+    moment = Moment(claim.claimed_at)
+    (event,) = settle(job, _as_recorded(ending), kind.budget, moment)
     return Run(
         outcome=ending,
         event=event,
@@ -168,4 +169,11 @@ def _recordable(kind: AnyKind, ending: Ending) -> Ending:
         fault = unstorable(ending.result)
         if fault is not None:
             return Fail(code="unstorable_result", error=fault)
+    return ending
+
+
+def _as_recorded(ending: Ending) -> Ending:
+    """Return the ending as the log tells it: a number may be another kind of number."""
+    if isinstance(ending, Completed) and ending.result is not None:
+        return Completed(result=as_read(ending.result))
     return ending
