@@ -68,9 +68,9 @@ SET LOCAL enable_seqscan = off;
 SET LOCAL plan_cache_mode = force_generic_plan
 """
 
-_GONE: Final = ("08", "57P01", "57P02", "57P03", "53300")
-"""SQLSTATEs of a connection that ended or was never had: lost, shut down, crashed,
-starting, too many."""
+_GONE: Final = ("08", "25P03", "25P04", "57P01", "57P02", "57P03", "57P05", "53300")
+"""SQLSTATEs of a connection that ended or was never had: lost, asleep for too long in
+a transaction or without, shut down, crashed, starting, too many."""
 
 
 def connect(conninfo: str, *, application_name: str = "counterfoil") -> Connection:
@@ -126,7 +126,7 @@ def unavailable_in_our_words() -> Generator[None]:
         yield
     except (PoolTimeout, PoolClosed) as error:
         raise DatabaseUnavailableError(str(error)) from error
-    except psycopg.OperationalError as error:
+    except psycopg.Error as error:
         if not is_gone(error):
             raise
         raise DatabaseUnavailableError(_told(error)) from error
@@ -134,9 +134,9 @@ def unavailable_in_our_words() -> Generator[None]:
 
 def is_gone(error: psycopg.Error) -> bool:
     """Return whether the connection is lost, rather than a statement refused."""
-    return isinstance(error, psycopg.OperationalError) and (
-        error.sqlstate is None or error.sqlstate.startswith(_GONE)
-    )
+    if error.sqlstate is None:
+        return isinstance(error, psycopg.OperationalError)
+    return error.sqlstate.startswith(_GONE)
 
 
 def _told(error: psycopg.Error) -> str:
@@ -175,7 +175,7 @@ def transaction(connection: Connection, *, keyed: bool = False) -> Generator[Non
             raise
     try:
         connection.execute("COMMIT", prepare=False)
-    except psycopg.OperationalError as error:
+    except psycopg.Error as error:
         if not is_gone(error):
             raise
         raise CommitUnknownError(_told(error)) from error

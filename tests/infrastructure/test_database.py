@@ -4,7 +4,7 @@ import threading
 import time
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, LiteralString
 
 import psycopg
 import pytest
@@ -35,6 +35,7 @@ from infrastructure.postgres.database import (
 )
 from tests.fixtures.database import ON_BOTH_SERVERS, TestDatabase
 from tests.fixtures.proxy import Proxy
+from tests.fixtures.workers import until
 
 pytestmark = pytest.mark.database
 
@@ -244,6 +245,41 @@ def test_a_connection_that_is_lost_before_the_commit_is_unavailable(
     assert not isinstance(refused.value, CommitUnknownError)
     assert count(table) == 0
     assert lost.closed
+
+
+IDLE_OUT = "SET LOCAL idle_in_transaction_session_timeout = '1ms'"
+
+
+def sleep_too_long(
+    database: TestDatabase, connection: Connection, *then: LiteralString
+) -> None:
+    """Let the server end a transaction in its sleep, then go on with it."""
+    watcher = database.connect()
+    alive = "SELECT 1 FROM pg_stat_activity WHERE pid = %s"
+    backend = connection.info.backend_pid
+    with transaction(connection):
+        connection.execute(IDLE_OUT)
+        until(lambda: watcher.execute(alive, (backend,)).fetchone() is None)
+        for statement in then:
+            connection.execute(statement)
+
+
+def test_a_transaction_that_slept_for_too_long_is_unavailable(
+    database: TestDatabase, table: Connection
+) -> None:
+    """A worker that was frozen meanwhile must not take its data for the culprit."""
+    with pytest.raises(DatabaseUnavailableError) as refused:
+        sleep_too_long(database, table, "INSERT INTO t VALUES (1)")
+
+    assert not isinstance(refused.value, CommitUnknownError)
+    assert table.closed
+
+
+def test_a_transaction_that_slept_before_its_commit_is_unknown(
+    database: TestDatabase, table: Connection
+) -> None:
+    with pytest.raises(CommitUnknownError):
+        sleep_too_long(database, table)
 
 
 def test_a_commit_whose_answer_is_lost_is_unknown(
