@@ -32,6 +32,7 @@ def test_every_command_that_is_due_is_there() -> None:
         "jobs",
         "kinds",
         "migrate",
+        "operate",
         "retry",
         "settle",
         "simulate panel",
