@@ -89,6 +89,14 @@ def changed(ref: Ref, head: Head, events: Sequence[Event], state: State) -> Chan
     )
 
 
+def guard(ref: Ref, tenant_id: str, version: int) -> Change:
+    """Return what holds only while `ref` is at the version that was read."""
+    state = State(version=version)
+    return Change(
+        ref=ref, tenant_id=tenant_id, expected=version, events=(), state=state
+    )
+
+
 class UnitOfWork(Protocol):
     """Commit groups; implemented by the batch store."""
 

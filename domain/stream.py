@@ -39,7 +39,11 @@ class Ref(NamedTuple):
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
-    """New events of one stream, decided against version `expected` (0: a birth)."""
+    """New events of one stream, decided against version `expected` (0: a birth).
+
+    Without events it is a guard: what was decided beside it holds only as long as the
+    stream is still at that version.
+    """
 
     ref: Ref
     tenant_id: str

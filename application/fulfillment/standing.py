@@ -23,12 +23,13 @@ from domain.stream import Change, State
 def standing(locked: Locked, change: Change) -> Change | None:
     """Return the change as of the locked head; None when it does not stand any more.
 
-    A change without events says that the locked head knows it all already.
+    A guard (a change without events) stands only at the version that was read.  What
+    is returned without events says that the locked head knows it all already.
     """
     if is_current(locked, change):
         return change
     head = locked.get(change.ref)
-    if head is None:
+    if head is None or not change.events:
         return None
     state: State | None = head.state
     events: list[Event] = []

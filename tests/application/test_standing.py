@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from uuid import UUID
 
 from application.fulfillment.standing import standing
-from application.unit import Head
+from application.unit import Head, guard
 from domain.entitlement import aggregate as entitlements
 from domain.entitlement.commands import AccessLine, Observe, Settle
 from domain.entitlement.state import Entitlement, Observed
@@ -136,3 +136,13 @@ def test_a_decision_about_an_operation_does_not_stand_once_it_has_moved() -> Non
 
 def test_nothing_stands_about_a_stream_that_is_gone() -> None:
     assert standing({}, seen_by_a_holder(settled(Entitlement()))) is None
+
+
+def test_a_guard_stands_only_at_the_version_that_was_read() -> None:
+    """What a handler decided beside it must be decided again."""
+    read = guard(ORDER, "default", 1)
+    as_read, moved = Order(version=1), Order(version=2)
+
+    assert standing({ORDER: head(as_read)}, read) is read
+    assert standing({ORDER: head(moved)}, read) is None
+    assert standing({}, read) is None

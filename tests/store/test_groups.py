@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from application.unit import Refused, Written, is_current
+from application.unit import Refused, Written, guard, is_current
 from domain.jobs.aggregate import Cancel, Job, Stage, decide, fold, holder
 from domain.jobs.events import (
     Cancelled,
@@ -256,3 +256,37 @@ def test_a_stream_without_a_head_is_a_birth_like_any_other(
 
     assert isinstance(result, Written)
     assert tags(database.connect(), remark.ref) == ["operator.action_refused"]
+
+
+@pytest.mark.parametrize("first", [True, False], ids=["guard first", "guard last"])
+def test_groups_that_look_at_one_stream_take_turns(
+    database: TestDatabase,
+    store: BatchStore,
+    first: bool,  # noqa: FBT001 - the order of this row
+) -> None:
+    """A guard is missed by what a neighbour of the same batch has written before."""
+    job, born, apart = job_birth(), job_birth(), job_birth()
+    store.commit([births(job)])
+    read = guard(job.ref, "default", 1)
+    guarded = saying(
+        job.ref,
+        born.ref,
+        decide=lambda locked, _now: (
+            (born,) if is_current(locked, read) else Refused("conflict")
+        ),
+    )
+    claimed = step(job.ref, make=commanding(CLAIM))
+
+    batch = [guarded, births(apart), claimed]
+    results = store.commit(batch if first else batch[::-1])
+
+    written(results[1])
+    claiming, guarding = results[::-2] if first else results[::2]
+    written(claiming)
+    if first:
+        written(guarding)
+    else:
+        assert guarding == Refused("conflict")
+    connection = database.connect()
+    assert tags(connection, job.ref) == ["job.enqueued", "job.claimed"]
+    assert tags(connection, born.ref) == (["job.enqueued"] if first else [])
