@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
 
-from application.front_door import SettleOne
+from application.front_door import RefundOne, SettleOne
 from application.job_kinds import KindTable
 from application.operators.action import Action
 from application.operators.operate import Operate
@@ -60,6 +60,11 @@ class Services(Protocol):
     @property
     def settle_order(self) -> SettleOne:
         """Settles one order in a transaction of its own."""
+        ...
+
+    @property
+    def refund_order(self) -> RefundOne:
+        """Asks for one refund in a transaction of its own."""
         ...
 
     @property

@@ -22,6 +22,19 @@ class Settled(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A reader at this position of the log sees the order and its job."""
 
 
+class RefundAsked(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """One refund that is asked for, now or before; its job decides what it means."""
+
+    order_id: str
+    stream_id: UUID | None
+    """The order; None as long as nobody has settled it here."""
+    job_id: UUID
+    replayed: bool
+    """True when the same refund was asked for before: this is the stored answer."""
+    position: int
+    """A reader at this position of the log sees the refund's job."""
+
+
 class Enqueued(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """One job that will run."""
 
@@ -33,7 +46,7 @@ class Enqueued(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class KeyReusedError(ApplicationError):
-    """The order's id was settled before, with other content (I5)."""
+    """The order's id was settled, or refunded, before, with other content (I5)."""
 
     code = "idempotency_key_reused"
 
@@ -49,7 +62,7 @@ class OrderBusyError(ApplicationError):
 
     code = "order_busy"
     path = "orderId"
-    detail = "another transaction is settling this order just now; settle it again"
+    detail = "another transaction holds this order's key just now; try it again"
 
     def __init__(self) -> None:
         """Say what can be done."""
@@ -58,6 +71,15 @@ class OrderBusyError(ApplicationError):
 
 type SettleOne = Callable[[JsonObject], Settled]
 """Settle one order in a transaction of its own, committed when it returns.
+
+Raises:
+    InvalidRequestError: a member is wrong; nothing was written.
+    KeyReusedError: see there; nothing was written.
+    OrderBusyError: see there; nothing was written.
+"""
+
+type RefundOne = Callable[[JsonObject], RefundAsked]
+"""Ask for one refund in a transaction of its own, committed when it returns.
 
 Raises:
     InvalidRequestError: a member is wrong; nothing was written.

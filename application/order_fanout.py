@@ -1,8 +1,12 @@
 """What a paid order owes: its entitlement's new desired state, an operation, a job.
 
-order.paid ─► entitlement granted (the first time) and desired state + 1
-           ─► fulfillment.requested: `create` with the absolute desired state
-           ─► job `fulfillment`
+order.paid ──────► entitlement granted (the first time) and desired state + 1
+                 ► fulfillment.requested: `create` with the absolute desired state
+                 ► job `fulfillment`, due when the order takes effect
+addon.purchased ─► desired state + 1, fulfillment.requested: `set_limits`, and its job
+
+An order that was refunded before owes nothing.  What is decided here holds only while
+the order is as it was read, so a refund that comes in between is seen.
 """
 
 from collections.abc import Sequence
@@ -12,21 +16,23 @@ from uuid import UUID
 
 import msgspec
 
+from application import births
 from application.context import Context
-from application.policies import jobs_after
 from application.ports import OperationRow, SettledOrder, Streams
-from application.unit import Ids
+from application.unit import Ids, guard
 from domain.entitlement import aggregate as entitlements
-from domain.entitlement.commands import AccessLine, Settle
-from domain.entitlement.state import Entitlement
-from domain.fulfillment import aggregate as operations
-from domain.fulfillment.aggregate import FulfillmentOperation, Stage
+from domain.entitlement import timeline
+from domain.entitlement.commands import AccessLine, AddOn, Settle
+from domain.entitlement.state import Desired, Entitlement, Stage
+from domain.event import Instant
+from domain.fulfillment.aggregate import Stage as OperationStage
 from domain.fulfillment.commands import Request
-from domain.jobs import aggregate as jobs
-from domain.jobs.aggregate import Job
 from domain.jobs.outcome import Completed, Fail, Outcome
-from domain.order.events import Line, Paid
+from domain.order.events import AddonPurchased, Paid
 from domain.stream import Change, Ref, StreamKind
+
+CREATE: Final = "create"
+SET_LIMITS: Final = "set_limits"
 
 _NAME_DIGITS: Final = 16
 
@@ -38,6 +44,14 @@ class OrderFanoutArgs(msgspec.Struct, frozen=True):
     """What a job of kind `order_fanout` is about."""
 
     order_stream_id: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class _Owner:
+    """The customer's entitlement, or the unborn one that the order grants."""
+
+    ref: Ref
+    state: Entitlement
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,21 +67,22 @@ class OrderFanout:
         order = self.streams.order(args.order_stream_id)
         if order is None:
             return Fail(code="order_missing")
-        if not isinstance(order.birth, Paid):
+        paid = order.birth
+        if order.is_refunded or not isinstance(paid, Paid | AddonPurchased):
             return Completed(result={"owed": 0})
-        line = next((it for it in order.birth.lines if it.type == "access"), None)
-        if line is None:
+        if not any(line.type == "access" for line in paid.lines):
             return Fail(code="no_access_line")
-        owner = self._entitlement(order, order.birth)
+        owner = self._owner(order, paid)
+        if isinstance(paid, AddonPurchased) and owner.state.stage is Stage.UNBORN:
+            # Nothing to add to: what was paid before it is dead, or never was.
+            return Fail(code="no_entitlement")
         earlier = self.streams.operations_of(owner.ref.id)
         if any(row.order == order.ref.id for row in earlier):
             return Completed(result={"owed": 0})
-        settle = self._settle(order, order.birth, line, owner, earlier)
-        return Completed(
-            result={"owed": 1}, changes=self._changes(order, order.birth, owner, settle)
-        )
+        changes = self._changes(order, paid, owner, earlier)
+        return Completed(result={"owed": 1}, changes=changes)
 
-    def _entitlement(self, order: SettledOrder, paid: Paid) -> "_Owner":
+    def _owner(self, order: SettledOrder, paid: Paid | AddonPurchased) -> _Owner:
         found = self.streams.entitlement_of(
             order.tenant_id, paid.customer_id, paid.slot
         )
@@ -77,17 +92,59 @@ class OrderFanout:
         state = head.state if isinstance(head.state, Entitlement) else Entitlement()
         return _Owner(ref, state)
 
+    def _changes(
+        self,
+        order: SettledOrder,
+        paid: Paid | AddonPurchased,
+        owner: _Owner,
+        earlier: Sequence[OperationRow],
+    ) -> tuple[Change, ...]:
+        command: Settle | AddOn
+        if isinstance(paid, Paid):
+            command = self._settle(order, paid, owner, earlier)
+            operation, key = CREATE, f"order:{paid.order_id}:fulfill"
+        else:
+            command = _add_on(order, paid)
+            operation, key = SET_LIMITS, f"order:{paid.order_id}:addon"
+        events = entitlements.decide(owner.state, command)
+        entitlement = owner.state
+        for event in events:
+            entitlement = entitlements.evolve(entitlement, event)
+        desired, effective_at = _asked_for(entitlement, paid, order)
+        request = Request(
+            entitlement=owner.ref.id,
+            order=order.ref.id,
+            operation=operation,
+            desired_version=entitlement.desired_version,
+            desired=desired,
+            effective_at=effective_at,
+            idempotency_key=key,
+        )
+        changed = Change(
+            ref=owner.ref,
+            tenant_id=order.tenant_id,
+            expected=owner.state.version,
+            events=events,
+            state=entitlement,
+        )
+        return (
+            guard(order.ref, order.tenant_id, order.version),
+            changed,
+            *births.requested(self.ids, order.tenant_id, request, order.read_at),
+        )
+
     def _settle(
         self,
         order: SettledOrder,
         paid: Paid,
-        line: Line,
-        owner: "_Owner",
+        owner: _Owner,
         earlier: Sequence[OperationRow],
     ) -> Settle:
+        line = next(it for it in paid.lines if it.type == "access")
         return Settle(
             order=order.ref.id,
             settled_at=order.settled_at,
+            effective_at=_later(paid, order),
             line=AccessLine(
                 days=line.days,
                 ends_at=line.ends_at,
@@ -104,68 +161,41 @@ class OrderFanout:
             carried_reset=owes_reset(earlier),
         )
 
-    def _changes(
-        self, order: SettledOrder, paid: Paid, owner: "_Owner", settle: Settle
-    ) -> tuple[Change, ...]:
-        settled = entitlements.decide(owner.state, settle)
-        entitlement = owner.state
-        for happened in settled:
-            entitlement = entitlements.evolve(entitlement, happened)
-        if entitlement.desired is None:
-            msg = "a settlement left its entitlement without a desired state"
-            raise AssertionError(msg)
-        request = Request(
-            entitlement=owner.ref.id,
-            order=order.ref.id,
-            operation="create",
-            desired_version=entitlement.desired_version,
-            desired=entitlement.desired,
-            effective_at=paid.effective_at or order.settled_at,
-            idempotency_key=f"order:{paid.order_id}:fulfill",
-        )
-        changed = Change(
-            ref=owner.ref,
-            tenant_id=order.tenant_id,
-            expected=owner.state.version,
-            events=settled,
-            state=entitlement,
-        )
-        return (changed, *self._births(order, request))
 
-    def _births(self, order: SettledOrder, request: Request) -> tuple[Change, ...]:
-        """Return the operation and the jobs that policy asks for after it."""
-        ref = Ref(StreamKind.OPERATION, self.ids())
-        requested = operations.decide(FulfillmentOperation(), request)
-        operation = FulfillmentOperation()
-        for happened in requested:
-            operation = operations.evolve(operation, happened)
-        born = Change(
-            ref=ref,
-            tenant_id=order.tenant_id,
-            expected=0,
-            events=requested,
-            state=operation,
-        )
-        asked = jobs_after(ref.id, requested, order.read_at)
-        return (born, *(self._job(order.tenant_id, enqueue) for enqueue in asked))
-
-    def _job(self, tenant_id: str, enqueue: jobs.Enqueue) -> Change:
-        enqueued = jobs.decide(Job(), enqueue)
-        return Change(
-            ref=Ref(StreamKind.JOB, self.ids()),
-            tenant_id=tenant_id,
-            expected=0,
-            events=enqueued,
-            state=jobs.fold(enqueued),
-        )
+def _add_on(order: SettledOrder, paid: AddonPurchased) -> AddOn:
+    line = next(it for it in paid.lines if it.type == "access")
+    return AddOn(
+        order=order.ref.id,
+        settled_at=order.settled_at,
+        at=order.read_at,
+        days=line.days,
+        ends_at=line.ends_at,
+        grace_seconds=line.grace_seconds,
+        traffic_bytes=line.traffic_bytes,
+        device_limit=line.device_limit,
+        squad_ids=line.squad_ids,
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class _Owner:
-    """The customer's entitlement, or the unborn one that the order grants."""
+def _later(paid: Paid, order: SettledOrder) -> Instant | None:
+    """Return when the order takes effect, if that was later than its settlement."""
+    is_later = paid.effective_at is not None and paid.effective_at > order.settled_at
+    return paid.effective_at if is_later else None
 
-    ref: Ref
-    state: Entitlement
+
+def _asked_for(
+    entitlement: Entitlement, paid: Paid | AddonPurchased, order: SettledOrder
+) -> tuple[Desired, Instant]:
+    """Return what the panel shall show after the newest change, and from when on."""
+    told = paid.effective_at or order.settled_at
+    upcoming = timeline.newest(entitlement)
+    if upcoming is not None:
+        return upcoming.desired, told
+    if entitlement.desired is None:
+        msg = "a settlement left its entitlement without a desired state"
+        raise AssertionError(msg)
+    # One for later that was overtaken by a later payment adds its days at once.
+    return entitlement.desired, min(told, order.settled_at)
 
 
 def owes_reset(operations_so_far: Sequence[OperationRow]) -> bool:
@@ -174,14 +204,14 @@ def owes_reset(operations_so_far: Sequence[OperationRow]) -> bool:
         (
             row.desired_version
             for row in operations_so_far
-            if row.state == Stage.SUCCEEDED and row.reset_traffic
+            if row.state == OperationStage.SUCCEEDED and row.reset_traffic
         ),
         default=0,
     )
     return any(
         row.reset_traffic and row.desired_version > carried
         for row in operations_so_far
-        if row.state != Stage.SUCCEEDED
+        if row.state != OperationStage.SUCCEEDED
     )
 
 

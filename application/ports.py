@@ -26,6 +26,19 @@ class SettledOrder(msgspec.Struct, frozen=True, kw_only=True):
     read_at: Instant
     """The database's clock when this was read; no job is due before it."""
     position: int
+    is_refunded: bool = False
+    """Whether the money went back before anything, or everything, was delivered."""
+
+
+class OrderKeys(msgspec.Struct, frozen=True, kw_only=True):
+    """What was asked for under one of a shop's order ids."""
+
+    order: Ref | None = None
+    """The order; None as long as nobody has settled it."""
+    fanout: Ref | None = None
+    """The job that decides what the order owes; a topup has none."""
+    refund: Ref | None = None
+    """The job of the one refund that was asked for under the order's id."""
 
 
 class OperationRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,6 +54,7 @@ class OperationRow(msgspec.Struct, frozen=True, kw_only=True):
     covered_by: UUID | None
     """The later operation that carried this one's desired state, if one did."""
     order_fulfilled: bool
+    """Whether the order waits for nothing any more: fulfilled, or refunded."""
 
 
 class Streams(Protocol):
@@ -48,6 +62,10 @@ class Streams(Protocol):
 
     def order(self, stream_id: UUID) -> SettledOrder | None:
         """Return an order with its birth, or None."""
+        ...
+
+    def order_keys(self, tenant_id: str, order_id: str) -> OrderKeys:
+        """Return what was asked for under a shop's order id."""
         ...
 
     def head(self, ref: Ref) -> Head | None:

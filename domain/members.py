@@ -32,6 +32,8 @@ _INVISIBLE: Final = re.compile(
     r"[\x00-\x20\x7f-\xa0\xad\u061c\u1680\u180e\u2000-\u200f\u2028-\u202f"
     r"\u205f-\u206f\u3000\ufeff\ufff9-\ufffb\U000e0000-\U000e007f\ud800-\udfff]"
 )
+# One line of text: what would end it, or drive a terminal.
+_CONTROLS: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _INSTANT: Final = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,6})?"
     r"(Z|[+-](0[0-9]|1[0-4]):[0-5][0-9])"
@@ -89,6 +91,20 @@ def read_text(member: object, path: str, longest: int) -> str:
         or _INVISIBLE.search(member)
     ):
         invalid(path, f"text of 1 to {longest} visible characters")
+    return member
+
+
+def read_sentence(member: object, path: str, shortest: int, longest: int) -> str:
+    """Return text on one line that neither begins nor ends with nothing visible."""
+    if member is MISSING:
+        refuse("missing_member", path, "is required")
+    if (
+        not isinstance(member, str)
+        or not shortest <= len(member) <= longest
+        or _CONTROLS.search(member)
+        or _INVISIBLE.search(member[0] + member[-1])
+    ):
+        invalid(path, f"text of {shortest} to {longest} characters on one line")
     return member
 
 

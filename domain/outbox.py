@@ -16,15 +16,23 @@ from domain.fulfillment.events import Failed
 from domain.jobs.aggregate import Job
 from domain.jobs.events import Cancelled, Discarded, Succeeded
 from domain.order.aggregate import Order
-from domain.order.events import Fulfilled, Paid, WalletCredited
+from domain.order.events import (
+    AddonPurchased,
+    Fulfilled,
+    Paid,
+    Refunded,
+    WalletCredited,
+)
 from domain.stream import State
 
 TOPICS: Final = frozenset(
     told.tag
     for told in (
         Paid,
+        AddonPurchased,
         WalletCredited,
         Fulfilled,
+        Refunded,
         Failed,
         DriftDetected,
         Succeeded,
@@ -41,8 +49,13 @@ def outbox_data(event: Event, state: State, stream_id: UUID) -> JsonObject | Non
     `state` is the state of the stream after `event`.
     """
     match event, state:
-        case ((Paid() | WalletCredited() | Fulfilled()), Order()):
+        case ((Paid() | AddonPurchased() | WalletCredited() | Fulfilled()), Order()):
             return _of_order(state, stream_id)
+        case Refunded(), Order():
+            return _of_order(state, stream_id) | {
+                "lines": list(event.lines),
+                "refunded_minor": event.amount_minor,
+            }
         case DriftDetected(), Entitlement():
             return _of_drift(event, state, stream_id)
         case Failed(), FulfillmentOperation():

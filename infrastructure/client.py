@@ -1,4 +1,4 @@
-"""The front door for Python: settle and enqueue in the caller's own transaction.
+"""The front door for Python: settle, refund and enqueue in the caller's transaction.
 
     with connection.transaction():
         connection.execute("INSERT INTO payments …")
@@ -30,12 +30,13 @@ import msgspec
 import psycopg
 from psycopg.rows import tuple_row
 
-from application.front_door import Enqueued, KeyReusedError, Settled
+from application.front_door import Enqueued, KeyReusedError, RefundAsked, Settled
 from domain.errors import InvalidRequestError
 from domain.members import INVALID
 from domain.plain_json import Plain, plain
 
 _SETTLE: Final = "SELECT counterfoil.settle_order(%(request)s::jsonb)::text"
+_REFUND: Final = "SELECT counterfoil.refund_order(%(request)s::jsonb)::text"
 _ENQUEUE: Final = "SELECT counterfoil.enqueue(%(request)s::jsonb)::text"
 # One text for all: as jsonb[] each would be quoted, and parsed at more than twice the
 # cost.
@@ -48,6 +49,7 @@ SELECT coalesce(json_agg(json_build_object(
 """
 
 _settled = msgspec.json.Decoder(Settled)
+_refund_asked = msgspec.json.Decoder(RefundAsked)
 _enqueued = msgspec.json.Decoder(Enqueued)
 _all_enqueued = msgspec.json.Decoder(list[Enqueued])
 
@@ -110,7 +112,7 @@ _MEMBERS: Final = {
 
 
 class Client:
-    """Settle orders and enqueue jobs over a connection that the caller owns."""
+    """Settle, refund and enqueue over a connection that the caller owns."""
 
     def __init__(
         self,
@@ -129,6 +131,17 @@ class Client:
             KeyReusedError: the order's id was settled with other content.
         """
         return _settled.decode(self._ask(_SETTLE, plain(request)))
+
+    def refund_order(self, request: Mapping[str, object]) -> RefundAsked:
+        """Return the refund that is asked for; the same one again returns the stored.
+
+        What it means is decided by its job: access that the order has granted ends.
+
+        Raises:
+            InvalidRequestError: a member is missing, unknown or wrong.
+            KeyReusedError: the order was refunded before, with other content.
+        """
+        return _refund_asked.decode(self._ask(_REFUND, plain(request)))
 
     def enqueue(
         self,

@@ -5,7 +5,7 @@ settings ─► embedded server or the given one ─► schema ─► pool ─�
 
 import os
 import socket
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,7 +13,13 @@ from typing import Final
 
 import psycopg
 
-from application.front_door import OrderBusyError, Settled, SettleOne
+from application.front_door import (
+    OrderBusyError,
+    RefundAsked,
+    RefundOne,
+    Settled,
+    SettleOne,
+)
 from application.job_kinds import Kinds
 from application.operators.action import Action
 from application.operators.cancel import cancel_job
@@ -72,6 +78,7 @@ class Services:
     extensions: Extensions
     """What other packages bring; loaded when it is asked for."""
     settle_order: SettleOne
+    refund_order: RefundOne
     jobs: JobList
     job: JobHistory
     events: EventLog
@@ -197,10 +204,6 @@ def _wired(
     panel: HttpPanel | GuardedPanel | None,
     extensions: Extensions,
 ) -> Services:
-    needed = {
-        "COUNTERFOIL_REMNAWAVE_URL": settings.remnawave_url,
-        "COUNTERFOIL_REMNAWAVE_TOKEN": settings.remnawave_token,
-    }
     streams = PostgresStreams(database)
     parts = Parts(
         streams=streams,
@@ -214,14 +217,13 @@ def _wired(
     targets = Targets(parts.streams, streams, kinds)
     return Services(
         place=place,
-        missing=()
-        if panel is not None
-        else tuple(name for name, value in needed.items() if value is None),
+        missing=_missing(settings) if panel is None else (),
         database=database,
         parts=parts,
         kinds=kinds,
         extensions=extensions,
         settle_order=settle_over(database),
+        refund_order=refund_over(database),
         jobs=JobList(database.connection),
         job=JobHistory(database.connection),
         events=EventLog(database.connection),
@@ -232,26 +234,44 @@ def _wired(
     )
 
 
+def _missing(settings: Settings) -> tuple[str, ...]:
+    """Return the settings without which there is no panel to ask."""
+    needed = {
+        "COUNTERFOIL_REMNAWAVE_URL": settings.remnawave_url,
+        "COUNTERFOIL_REMNAWAVE_TOKEN": settings.remnawave_token,
+    }
+    return tuple(name for name, value in needed.items() if value is None)
+
+
 def settle_over(database: Database) -> SettleOne:
     """Return what settles one order in a transaction of its own."""
 
     def settle(request: JsonObject) -> Settled:
-        for _ in range(_REPEATS):
-            try:
-                return _settle(database, request)
-            except (
-                psycopg.errors.SerializationFailure,
-                psycopg.errors.DeadlockDetected,
-            ):
-                continue
-            except psycopg.errors.LockNotAvailable:
-                # A shop that thinks over this order's payment holds up no other order.
-                break
-        raise OrderBusyError
+        return _asked(database, lambda client: client.settle_order(request))
 
     return settle
 
 
-def _settle(database: Database, request: JsonObject) -> Settled:
-    with database.connection() as connection, transaction(connection):
-        return Client(connection).settle_order(request)
+def refund_over(database: Database) -> RefundOne:
+    """Return what asks for one refund in a transaction of its own."""
+
+    def refund(request: JsonObject) -> RefundAsked:
+        return _asked(database, lambda client: client.refund_order(request))
+
+    return refund
+
+
+def _asked[Answer](database: Database, ask: Callable[[Client], Answer]) -> Answer:
+    for _ in range(_REPEATS):
+        try:
+            with database.connection() as connection, transaction(connection):
+                return ask(Client(connection))
+        except (
+            psycopg.errors.SerializationFailure,
+            psycopg.errors.DeadlockDetected,
+        ):
+            continue
+        except psycopg.errors.LockNotAvailable:
+            # A shop that thinks over this order's payment holds up no other order.
+            break
+    raise OrderBusyError

@@ -1,6 +1,7 @@
 """The product's own table of job kinds, each handler with what it needs.
 
 order_fanout   decides what a paid order owes
+order_refund   decides what a refund takes back
 fulfillment    carries one operation to the panel
 """
 
@@ -10,7 +11,14 @@ from typing import Final
 from application.fulfillment.handler import FulfillmentArgs, FulfillOperation
 from application.job_kinds import JobKind, Kinds, by_name
 from application.order_fanout import OrderFanout, OrderFanoutArgs
-from application.policies import CRITICAL, FULFILLMENT, ORDER_FANOUT, key_of
+from application.order_refund import OrderRefund, OrderRefundArgs
+from application.policies import (
+    CRITICAL,
+    FULFILLMENT,
+    ORDER_FANOUT,
+    ORDER_REFUND,
+    key_of,
+)
 from application.ports import Access, CallGuard, Misconfigured, Panel, Streams
 from application.unit import Ids, UnitOfWork
 from domain.event import Actor
@@ -37,7 +45,7 @@ class Parts:
 
 def product_kinds(parts: Parts) -> Kinds:
     """Return every kind of the product, whether it can be run here or not."""
-    return by_name(_order_fanout(parts), _fulfillment(parts))
+    return by_name(_order_fanout(parts), _order_refund(parts), _fulfillment(parts))
 
 
 def runnable_kinds(parts: Parts) -> Kinds:
@@ -61,6 +69,16 @@ def _order_fanout(parts: Parts) -> JobKind[OrderFanoutArgs]:
         queue=CRITICAL,
         budget=Budget(max_attempts=MOST_ATTEMPTS),
         unique_key=lambda args: f"{ORDER_FANOUT}:{args.order_stream_id}",
+    )
+
+
+def _order_refund(parts: Parts) -> JobKind[OrderRefundArgs]:
+    return JobKind(
+        name=ORDER_REFUND,
+        args=OrderRefundArgs,
+        handler=OrderRefund(streams=parts.streams, ids=parts.ids),
+        queue=CRITICAL,
+        budget=Budget(max_attempts=MOST_ATTEMPTS),
     )
 
 

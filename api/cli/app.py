@@ -23,7 +23,7 @@ from api.cli.operating import cancel, operate, retry
 from api.cli.options import group, option
 from api.cli.output import complain, say
 from api.cli.running import migrate, up, worker
-from api.cli.settling import settle
+from api.cli.settling import refund, settle
 from api.cli.simulating import simulate
 from api.installation import Installation
 from domain.errors import CounterfoilError
@@ -72,6 +72,7 @@ for _command in (
     worker,
     migrate,
     settle,
+    refund,
     jobs,
     job,
     kinds,

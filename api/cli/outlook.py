@@ -88,7 +88,7 @@ def budget_of(job: JobLine, budgets: Mapping[str, int]) -> int | None:
 
 
 def _orders(story: Story) -> Iterator[str]:
-    """Say what each order that is not fulfilled waits for."""
+    """Say what each order waits for that is neither fulfilled nor refunded."""
     serving = {
         each.order_stream_id: each.covered_by or each.stream_id
         for each in story.operations
@@ -96,7 +96,7 @@ def _orders(story: Story) -> Iterator[str]:
     }
     states = {each.stream_id: each.state for each in story.operations}
     for order in story.orders:
-        if order.state == "fulfilled":
+        if order.state in {"fulfilled", "refunded"}:
             continue
         operation = serving.get(order.stream_id)
         if operation is None:

@@ -1,4 +1,4 @@
-"""`settle`: the orders of a file."""
+"""`settle` and `refund`: the orders of a file, and one whose money went back."""
 
 import sys
 from collections.abc import Callable, Generator
@@ -71,6 +71,71 @@ def settle(
     else:
         _tell(file, result)
     context.exit(1 if result.refused else 0)
+
+
+@command
+@argument("order", metavar="ORDER")
+@option(
+    "--reason",
+    required=True,
+    metavar="TEXT",
+    help="Why, in 3 to 400 characters; it stays in the log.",
+)
+@option(
+    "--line",
+    "lines",
+    type=int,
+    multiple=True,
+    metavar="N",
+    help="Only this line of the order, may be repeated; all when left out.",
+)
+@option(
+    "--amount-minor",
+    type=int,
+    metavar="N",
+    help="What went back, in minor units; all that was paid when left out.",
+)
+@option("--tenant", default="default", show_default=True, help="Whose order it is.")
+@as_json
+@click.pass_obj
+def refund(  # noqa: PLR0913 - the options of the command, one to one
+    installation: Installation,
+    order: str,
+    *,
+    reason: str,
+    lines: tuple[int, ...],
+    amount_minor: int | None,
+    tenant: str,
+    as_json: bool,
+) -> None:
+    r"""Record that the money of ORDER went back, and end the access that it granted.
+
+    ORDER is the shop's own id.  The money itself is the shop's business.  A refund is
+    asked for once per order: the same again answers the same, another one is refused.
+    A job decides what it means: access that the order has granted is disabled on the
+    panel; an order that is not delivered yet is not delivered any more.
+
+    \b
+    Examples:
+      counterfoil refund A-1001 --reason "charged back"
+      counterfoil why A-1001
+    """
+    request: JsonObject = {
+        "tenant": tenant,
+        "orderId": order,
+        "reason": reason,
+        "lines": list(lines) or None,
+        "amountMinor": amount_minor,
+    }
+    with installation.open() as services:
+        asked = services.refund_order(request)
+    if as_json:
+        document(asked)
+        return
+    before = ", as it was before" if asked.replayed else ""
+    say(f"the refund of order {order} is asked for{before}; job {asked.job_id}")
+    if asked.stream_id is None:
+        aside(f"no order {order} is settled here: its job waits for a person", "red")
 
 
 def _read_map(file: Path) -> JsonObject:

@@ -38,10 +38,14 @@ _GOOD: Final = frozenset(
 )
 
 
+_STREAMS: Final = {"fulfillment": "operation", "wallet": "order", "addon": "order"}
+"""What the streams of some tags are called."""
+
+
 def label(event: LogEvent) -> str:
     """Return the short name of an event's stream: its kind and its last digits."""
     kind = event.type.partition(".")[0]
-    word = {"fulfillment": "operation", "wallet": "order"}.get(kind, kind)
+    word = _STREAMS.get(kind, kind)
     return f"{word} …{short(event.stream_id)}"
 
 
@@ -170,6 +174,7 @@ _MEMBERS: Final[Mapping[str, Told]] = {
     "error_code": _as("after {}"),
     "cause": str,
     "error": _as("“{}”"),
+    "reason": _as("“{}”"),
     "calls": _names("calls {}"),
     "observed": _observed,
     "owner": _owner,

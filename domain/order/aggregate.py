@@ -1,8 +1,13 @@
 """Decide and evolve: one order, born by its settlement.
 
-            Settle            Fulfill
- (unborn) ──────────► paid ────────────► fulfilled
-     └─── Settle (topup) ───────────────────▲
+            Settle           Fulfill               Refund
+ (unborn) ─────────► paid ───────────► fulfilled ─────────► refunded ■
+     │                │                    ▲                   ▲
+     │                └────── Refund ──────┼───────────────────┘
+     └────────── Settle (topup) ───────────┘
+
+What is refunded is never fulfilled afterwards: an operation that was on its way may
+still succeed, and its order stays as it is.
 
 The birth of an order is written by SQL inside the shop's own transaction; a
 property test holds the SQL to what `decide` returns.
@@ -15,7 +20,14 @@ from uuid import UUID
 import msgspec
 
 from domain.errors import IllegalTransitionError
-from domain.order.events import Fulfilled, OrderEvent, Paid, WalletCredited
+from domain.order.events import (
+    AddonPurchased,
+    Fulfilled,
+    OrderEvent,
+    Paid,
+    Refunded,
+    WalletCredited,
+)
 from domain.order.request import SettleRequest
 from domain.stream import State
 
@@ -26,6 +38,11 @@ class Stage(StrEnum):
     UNBORN = "unborn"
     PAID = "paid"
     FULFILLED = "fulfilled"
+    REFUNDED = "refunded"
+
+
+_ENDED = frozenset({Stage.FULFILLED, Stage.REFUNDED})
+"""Stages in which nothing is left to deliver."""
 
 
 class Order(State, frozen=True, kw_only=True):
@@ -40,6 +57,7 @@ class Order(State, frozen=True, kw_only=True):
     amount_minor: int = 0
     discount_minor: int = 0
     fulfilled_by: UUID | None = None
+    """Stays when the order is refunded afterwards."""
 
 
 class Settle(msgspec.Struct, frozen=True):
@@ -54,7 +72,16 @@ class Fulfill(msgspec.Struct, frozen=True):
     operation: UUID
 
 
-type OrderCommand = Settle | Fulfill
+class Refund(msgspec.Struct, frozen=True, kw_only=True):
+    """Record that the shop gave the money of `lines` back."""
+
+    lines: tuple[int, ...]
+    amount_minor: int | None
+    """None: all that was paid."""
+    reason: str
+
+
+type OrderCommand = Settle | Fulfill | Refund
 
 
 def decide(order: Order, command: OrderCommand) -> tuple[OrderEvent, ...]:
@@ -69,36 +96,62 @@ def decide(order: Order, command: OrderCommand) -> tuple[OrderEvent, ...]:
                 raise IllegalTransitionError(order.stage, "settle", stream="order")
             return (_settled(command.request),)
         case Fulfill():
-            if order.stage is Stage.FULFILLED:
+            if order.stage in _ENDED:
                 return ()
             if order.stage is not Stage.PAID:
                 raise IllegalTransitionError(order.stage, "fulfill", stream="order")
             return (Fulfilled(operation=command.operation),)
+        case Refund():
+            return _refund(order, command)
         case _:
             assert_never(command)
 
 
-def _settled(request: SettleRequest) -> Paid | WalletCredited:
-    if request.kind == "topup":
-        return WalletCredited(
-            order_id=request.order_id,
-            customer_id=request.customer_id,
-            slot=request.slot,
-            currency=request.currency,
-            amount_minor=request.amount_minor,
-            discount_minor=request.discount_minor,
-        )
-    return Paid(
-        order_id=request.order_id,
-        customer_id=request.customer_id,
-        slot=request.slot,
-        kind=request.kind,
-        currency=request.currency,
-        amount_minor=request.amount_minor,
-        discount_minor=request.discount_minor,
-        effective_at=request.effective_at,
-        lines=request.lines,
-    )
+def _settled(request: SettleRequest) -> Paid | AddonPurchased | WalletCredited:
+    match request.kind:
+        case "topup":
+            return WalletCredited(
+                order_id=request.order_id,
+                customer_id=request.customer_id,
+                slot=request.slot,
+                currency=request.currency,
+                amount_minor=request.amount_minor,
+                discount_minor=request.discount_minor,
+            )
+        case "addon":
+            return AddonPurchased(
+                order_id=request.order_id,
+                customer_id=request.customer_id,
+                slot=request.slot,
+                kind=request.kind,
+                currency=request.currency,
+                amount_minor=request.amount_minor,
+                discount_minor=request.discount_minor,
+                effective_at=request.effective_at,
+                lines=request.addons,
+            )
+        case _:
+            return Paid(
+                order_id=request.order_id,
+                customer_id=request.customer_id,
+                slot=request.slot,
+                kind=request.kind,
+                currency=request.currency,
+                amount_minor=request.amount_minor,
+                discount_minor=request.discount_minor,
+                effective_at=request.effective_at,
+                lines=request.lines,
+            )
+
+
+def _refund(order: Order, command: Refund) -> tuple[OrderEvent, ...]:
+    if order.stage is Stage.UNBORN:
+        raise IllegalTransitionError(order.stage, "refund", stream="order")
+    if order.stage is Stage.REFUNDED:
+        return ()
+    told = command.amount_minor
+    amount = order.amount_minor if told is None else told
+    return (Refunded(lines=command.lines, amount_minor=amount, reason=command.reason),)
 
 
 def evolve(order: Order, event: OrderEvent) -> Order:
@@ -106,7 +159,7 @@ def evolve(order: Order, event: OrderEvent) -> Order:
     replace = msgspec.structs.replace
     order = replace(order, version=order.version + 1)
     match event:
-        case Paid() | WalletCredited():
+        case Paid() | AddonPurchased() | WalletCredited():
             topup = isinstance(event, WalletCredited)
             return replace(
                 order,
@@ -121,5 +174,7 @@ def evolve(order: Order, event: OrderEvent) -> Order:
             )
         case Fulfilled():
             return replace(order, stage=Stage.FULFILLED, fulfilled_by=event.operation)
+        case Refunded():
+            return replace(order, stage=Stage.REFUNDED)
         case _:
             assert_never(event)

@@ -4,6 +4,7 @@ from typing import ClassVar
 from uuid import UUID
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from domain.event import Event, Instant
 
@@ -22,6 +23,24 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
     reset_traffic: bool
 
 
+class AddonLine(msgspec.Struct, frozen=True, kw_only=True):
+    """What an add-on changes of the access that a customer has.
+
+    What was not given is not stored either: it stays as the customer has it.  So a
+    null of `traffic_bytes` or `device_limit` was given, and means unlimited.
+    """
+
+    line: int
+    type: str
+    days: int | UnsetType = UNSET
+    """Added to the end of what the customer has; never together with `ends_at`."""
+    ends_at: Instant | UnsetType = UNSET
+    grace_seconds: int | UnsetType = UNSET
+    traffic_bytes: int | UnsetType | None = UNSET
+    device_limit: int | UnsetType | None = UNSET
+    squad_ids: tuple[str, ...] | UnsetType = UNSET
+
+
 class Paid(Event, frozen=True, kw_only=True):
     """The shop took money; what was bought is owed from now on."""
 
@@ -35,6 +54,21 @@ class Paid(Event, frozen=True, kw_only=True):
     discount_minor: int
     effective_at: Instant | None
     lines: tuple[Line, ...]
+
+
+class AddonPurchased(Event, frozen=True, kw_only=True):
+    """The shop took money for a change of the access that the customer has."""
+
+    tag: ClassVar[str] = "addon.purchased"
+    order_id: str
+    customer_id: str
+    slot: int
+    kind: str
+    currency: str
+    amount_minor: int
+    discount_minor: int
+    effective_at: Instant | None
+    lines: tuple[AddonLine, ...]
 
 
 class WalletCredited(Event, frozen=True, kw_only=True):
@@ -56,4 +90,16 @@ class Fulfilled(Event, frozen=True, kw_only=True):
     operation: UUID
 
 
-type OrderEvent = Paid | WalletCredited | Fulfilled
+class Refunded(Event, frozen=True, kw_only=True):
+    """The shop gave money back; nothing more is delivered for the order."""
+
+    tag: ClassVar[str] = "order.refunded"
+    lines: tuple[int, ...]
+    """Numbers of the lines whose money went back; of a topup there are none."""
+    amount_minor: int
+    """What went back, in the order's currency; all that was paid if not told."""
+    reason: str
+    """Why, as the shop said."""
+
+
+type OrderEvent = Paid | AddonPurchased | WalletCredited | Fulfilled | Refunded

@@ -1,11 +1,13 @@
 """A settlement as a shop says it, checked member by member, its defaults filled in.
 
-The twin of `counterfoil.accepted_settlement` in migrations/0006_notices.sql: the
+The twin of `counterfoil.accepted_settlement` in migrations/0010_orders.sql: the
 same checks in the same order, so both refuse with the same code and path.
 """
 
 import re
 from typing import Final
+
+from msgspec import UNSET, UnsetType
 
 from domain.event import Instant
 from domain.members import (
@@ -21,7 +23,7 @@ from domain.members import (
     refuse,
     refuse_unknown,
 )
-from domain.order.events import Line
+from domain.order.events import AddonLine, Line
 from domain.order.request import SettleRequest
 
 KINDS: Final = (
@@ -33,8 +35,8 @@ KINDS: Final = (
     "topup",
     "addon",
 )
-NOT_YET: Final = frozenset({"downgrade", "addon"})
-"""Kinds of the contract that are refused until their issue lands."""
+RESETTING: Final = frozenset({"renewal", "extension", "upgrade"})
+"""Kinds that reset the customer's traffic, unless the line says otherwise."""
 
 MOST_MINOR: Final = 2**63 - 1
 MOST_SLOT: Final = 2**15 - 1
@@ -98,11 +100,11 @@ def parse(members: object, now: Instant) -> SettleRequest:
     amount = _amount(members.get("amountMinor", MISSING), "amountMinor")
     discount = _amount(members.get("discountMinor", 0), "discountMinor")
     slot = read_integer(members.get("slot", 1), "slot", 1, MOST_SLOT)
-    effective_at = _effective_at(members.get("effectiveAt"), now)
+    effective_at = _effective_at(members.get("effectiveAt"), kind, now)
     correlation_id = f"order:{order_id}"
     if "correlationId" in members:
         correlation_id = read_text(members["correlationId"], "correlationId", 128)
-    lines = _lines(members.get("lines", MISSING), kind)
+    accepted = _lines(members.get("lines", MISSING), kind)
     read_flag(members.get("notify", True), "notify")  # no part of the order
     return SettleRequest(
         tenant=tenant,
@@ -115,7 +117,8 @@ def parse(members: object, now: Instant) -> SettleRequest:
         slot=slot,
         effective_at=effective_at,
         correlation_id=correlation_id,
-        lines=lines,
+        lines=tuple(line for line in accepted if isinstance(line, Line)),
+        addons=tuple(line for line in accepted if isinstance(line, AddonLine)),
     )
 
 
@@ -123,8 +126,6 @@ def _kind(member: object) -> str:
     kind = read_text(member, "kind", 32)
     if kind not in KINDS:
         invalid("kind", ", ".join(KINDS[:-1]) + " or " + KINDS[-1])
-    if kind in NOT_YET:
-        refuse("not_supported_yet", "kind", f"{kind} is not settled yet")
     return kind
 
 
@@ -139,15 +140,14 @@ def _amount(member: object, path: str) -> int:
     return read_integer(member, path, 0, MOST_MINOR)
 
 
-def _effective_at(member: object, now: Instant) -> Instant | None:
+def _effective_at(member: object, kind: str, now: Instant) -> Instant | None:
     effective_at = read_instant(member, "effectiveAt")
-    if effective_at is not None and effective_at > now:
-        rule = "only orders of now are settled yet"
-        refuse("not_supported_yet", "effectiveAt", rule)
+    if kind == "addon" and effective_at is not None and effective_at > now:
+        refuse("not_supported_yet", "effectiveAt", "an add-on takes effect at once")
     return effective_at
 
 
-def _lines(member: object, kind: str) -> tuple[Line, ...]:
+def _lines(member: object, kind: str) -> tuple[Line | AddonLine, ...]:
     """Return the lines: exactly one, of access, until goods exist; none of a topup."""
     if kind == "topup":
         if member is not MISSING and member != []:
@@ -157,13 +157,13 @@ def _lines(member: object, kind: str) -> tuple[Line, ...]:
         refuse("missing_member", "lines", "is required")
     if not is_list(member) or not 1 <= len(member) <= MOST_LINES:
         invalid("lines", f"a list of 1 to {MOST_LINES} lines")
-    accepted: tuple[Line, ...] = ()
+    accepted: tuple[Line | AddonLine, ...] = ()
     for index, line in enumerate(member):
         accepted += (_line(line, f"lines[{index}]", kind, first=not accepted),)
     return accepted
 
 
-def _line(line: object, path: str, kind: str, *, first: bool) -> Line:
+def _line(line: object, path: str, kind: str, *, first: bool) -> Line | AddonLine:
     if not is_object(line):
         invalid(path, "an object")
     what = read_text(line.get("type", MISSING), f"{path}.type", 32)
@@ -173,18 +173,17 @@ def _line(line: object, path: str, kind: str, *, first: bool) -> Line:
         invalid(f"{path}.type", "access or goods")
     if not first:
         invalid(f"{path}.type", "an order has at most one access line")
-    return _access(line, path, resets=kind != "purchase")
+    if kind == "addon":
+        return _addon(line, path)
+    return _access(line, path, resets=kind in RESETTING)
 
 
 def _access(members: Members, path: str, *, resets: bool) -> Line:
     refuse_unknown(members, f"{path}.", _LINE_MEMBERS)
     number = read_integer(members.get("line", MISSING), f"{path}.line", 1, 2**15 - 1)
-    days = _nullable(members, path, "days", (1, MOST_DAYS))
-    ends_at = read_instant(members.get("endsAt"), f"{path}.endsAt")
+    days, ends_at = _period(members, path)
     if days is None and ends_at is None:
         refuse("missing_member", f"{path}.days", "days or endsAt is required")
-    if days is not None and ends_at is not None:
-        invalid(f"{path}.endsAt", "either days or endsAt, not both")
     traffic_bytes = _nullable(members, path, "trafficBytes", (0, MOST_TRAFFIC_BYTES))
     device_limit = _nullable(members, path, "deviceLimit", (1, MOST_DEVICES))
     grace = members.get("graceSeconds", 0)
@@ -203,6 +202,51 @@ def _access(members: Members, path: str, *, resets: bool) -> Line:
             members.get("resetTraffic", resets), f"{path}.resetTraffic"
         ),
     )
+
+
+def _addon(members: Members, path: str) -> AddonLine:
+    """Return what an add-on changes; members that are not there change nothing."""
+    refuse_unknown(members, f"{path}.", _LINE_MEMBERS)
+    number = read_integer(members.get("line", MISSING), f"{path}.line", 1, 2**15 - 1)
+    days, ends_at = _period(members, path)
+    traffic_bytes: int | UnsetType | None = UNSET
+    if "trafficBytes" in members:
+        bounds = (0, MOST_TRAFFIC_BYTES)
+        traffic_bytes = _nullable(members, path, "trafficBytes", bounds)
+    device_limit: int | UnsetType | None = UNSET
+    if "deviceLimit" in members:
+        device_limit = _nullable(members, path, "deviceLimit", (1, MOST_DEVICES))
+    grace: int | UnsetType = UNSET
+    if "graceSeconds" in members:
+        told = members["graceSeconds"]
+        grace = read_integer(told, f"{path}.graceSeconds", 0, MOST_GRACE_SECONDS)
+    squads: tuple[str, ...] | UnsetType = UNSET
+    if "squadIds" in members:
+        squads = read_squads(members["squadIds"], f"{path}.squadIds")
+    if read_flag(members.get("resetTraffic", False), f"{path}.resetTraffic"):
+        invalid(f"{path}.resetTraffic", "an add-on never resets traffic")
+    addon = AddonLine(
+        line=number,
+        type="access",
+        days=UNSET if days is None else days,
+        ends_at=UNSET if ends_at is None else ends_at,
+        grace_seconds=grace,
+        traffic_bytes=traffic_bytes,
+        device_limit=device_limit,
+        squad_ids=squads,
+    )
+    if addon == AddonLine(line=number, type="access"):
+        refuse("missing_member", path, "an add-on says at least one thing it changes")
+    return addon
+
+
+def _period(members: Members, path: str) -> tuple[int | None, Instant | None]:
+    """Return days or an end, at most one of the two."""
+    days = _nullable(members, path, "days", (1, MOST_DAYS))
+    ends_at = read_instant(members.get("endsAt"), f"{path}.endsAt")
+    if days is not None and ends_at is not None:
+        invalid(f"{path}.endsAt", "either days or endsAt, not both")
+    return days, ends_at
 
 
 def _nullable(

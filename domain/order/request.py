@@ -1,9 +1,9 @@
-"""What a shop says when it settles an order, with every default filled in."""
+"""What a shop says of an order, with every default filled in."""
 
 import msgspec
 
 from domain.event import Instant
-from domain.order.events import Line
+from domain.order.events import AddonLine, Line
 
 
 class SettleRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -20,3 +20,19 @@ class SettleRequest(msgspec.Struct, frozen=True, kw_only=True):
     effective_at: Instant | None
     correlation_id: str
     lines: tuple[Line, ...]
+    """What the order grants; none of a topup and of an add-on."""
+    addons: tuple[AddonLine, ...] = ()
+    """What an add-on changes."""
+
+
+class RefundRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """One accepted refund."""
+
+    tenant: str
+    order_id: str
+    lines: tuple[int, ...] | None
+    """Numbers of lines; None: all of them."""
+    amount_minor: int | None
+    """None: all that was paid."""
+    reason: str
+    correlation_id: str

@@ -7,7 +7,7 @@ from uuid import UUID
 import msgspec
 
 from application.operators.target import LastEvent
-from application.ports import OperationRow, SettledOrder
+from application.ports import OperationRow, OrderKeys, SettledOrder
 from application.unit import Head
 from domain.event import Instant, JsonObject
 from domain.stream import Ref, StreamKind
@@ -31,10 +31,18 @@ if TYPE_CHECKING:
 
 _ORDER: Final = """
 SELECT o.tenant_id, o.correlation_id, o.version, e.type, e.schema, e.data::text,
-       e.recorded_at, e.position, counterfoil.now()
+       e.recorded_at, e.position, counterfoil.now(), o.state = 'refunded'
   FROM counterfoil.orders o
   JOIN counterfoil.events e ON e.stream_id = o.stream_id AND e.version = 1
  WHERE o.stream_id = %(id)s
+"""
+
+_ORDER_KEYS: Final = """
+SELECT kind, stream_id, job_id
+  FROM counterfoil.external_keys
+ WHERE tenant_id = %(tenant_id)s
+   AND kind IN ('order', 'refund')
+   AND key = %(key)s
 """
 
 _ENTITLEMENT_OF: Final = """
@@ -48,7 +56,7 @@ SELECT stream_id
 _OPERATIONS_OF: Final = """
 SELECT p.stream_id, p.order_stream_id, p.operation, p.desired_version, p.state,
        p.effective_at, coalesce((p.desired->>'reset_traffic')::boolean, false),
-       coalesce(o.state = 'fulfilled', false), p.covered_by
+       coalesce(o.state <> 'paid', false), p.covered_by
   FROM counterfoil.operations p
   LEFT JOIN counterfoil.orders o ON o.stream_id = p.order_stream_id
  WHERE p.entitlement_id = %(id)s
@@ -122,6 +130,21 @@ class PostgresStreams:
             settled_at=instant(row[6]),
             position=number(row[7]),
             read_at=instant(row[8]),
+            is_refunded=bool(row[9]),
+        )
+
+    def order_keys(self, tenant_id: str, order_id: str) -> OrderKeys:
+        """See `Streams.order_keys`."""
+        key = {"tenant_id": tenant_id, "key": order_id}
+        with self._connections.connection() as connection:
+            rows = connection.execute(_ORDER_KEYS, key).fetchall()
+        found = {text(row[0]): (uuid(row[1]), maybe_uuid(row[2])) for row in rows}
+        order, fanout = found.get("order", (None, None))
+        _, refund = found.get("refund", (None, None))
+        return OrderKeys(
+            order=None if order is None else Ref(StreamKind.ORDER, order),
+            fanout=None if fanout is None else Ref(StreamKind.JOB, fanout),
+            refund=None if refund is None else Ref(StreamKind.JOB, refund),
         )
 
     def head(self, ref: Ref) -> Head | None:

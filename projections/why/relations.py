@@ -13,6 +13,7 @@ from psycopg.rows import scalar_row
 
 from projections.why.subject import Subject
 
+# A refund's job names its order by the shop's own id.
 _SERVED: Final = """
 SELECT CASE WHEN data->'args' ? 'operation_id' THEN 'operation' ELSE 'order' END,
        coalesce(data->'args'->>'operation_id', data->'args'->>'order_stream_id')
@@ -20,6 +21,14 @@ SELECT CASE WHEN data->'args' ? 'operation_id' THEN 'operation' ELSE 'order' END
  WHERE stream_id = %(id)s
    AND version = 1
    AND data->>'kind' IN ('fulfillment', 'order_fanout')
+ UNION ALL
+SELECT 'order', o.stream_id::text
+  FROM counterfoil.events e
+  JOIN counterfoil.orders o
+       ON o.tenant_id = e.tenant_id AND o.order_id = e.data->'args'->>'order_id'
+ WHERE e.stream_id = %(id)s
+   AND e.version = 1
+   AND e.data->>'kind' = 'order_refund'
 """
 
 # The operations of an order, and those that cover one of them, however long the chain.
@@ -58,7 +67,9 @@ _JOBS: Final = """
 SELECT k.job_id
   FROM counterfoil.orders o
   JOIN counterfoil.external_keys k
-       ON k.tenant_id = o.tenant_id AND k.kind = 'order' AND k.key = o.order_id
+       ON k.tenant_id = o.tenant_id
+          AND k.kind IN ('order', 'refund')
+          AND k.key = o.order_id
  WHERE o.stream_id = ANY(%(orders)s)
    AND k.job_id IS NOT NULL
  UNION

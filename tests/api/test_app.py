@@ -33,6 +33,7 @@ def test_every_command_that_is_due_is_there() -> None:
         "kinds",
         "migrate",
         "operate",
+        "refund",
         "retry",
         "settle",
         "simulate panel",

@@ -43,7 +43,7 @@ def test_without_a_panel_a_worker_says_so_once_and_leaves_its_jobs_alone(
     assert result.out.count(NO_PANEL) == 1
     assert all(json.loads(line) for line in result.err.splitlines())
     (kinds,) = connection.execute("SELECT kinds FROM counterfoil.workers").fetchall()
-    assert kinds == (["order_fanout"],)
+    assert kinds == (["order_fanout", "order_refund"],)
 
 
 def test_with_a_panel_nothing_is_missing(
@@ -63,7 +63,7 @@ def test_with_a_panel_nothing_is_missing(
     assert told["url"] is None
     connection = database.connect()
     ((kinds,),) = connection.execute("SELECT kinds FROM counterfoil.workers").fetchall()
-    assert set(kinds) == {"fulfillment", "order_fanout"}
+    assert set(kinds) == {"fulfillment", "order_fanout", "order_refund"}
 
 
 def test_a_given_database_is_listened_to_where_the_setting_says(

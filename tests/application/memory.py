@@ -17,6 +17,7 @@ from application.ports import (
     LookAnswer,
     Missing,
     OperationRow,
+    OrderKeys,
     PanelAnswer,
     Rejected,
     SettledOrder,
@@ -32,7 +33,7 @@ from domain.ids import uuid7_from
 from domain.jobs.aggregate import Job
 from domain.jobs.events import Enqueued
 from domain.order.aggregate import Order
-from domain.order.events import OrderEvent, Paid, WalletCredited
+from domain.order.events import AddonPurchased, OrderEvent, Paid, WalletCredited
 from domain.stream import Change, Ref, StreamKind
 
 START = datetime(2026, 8, 1, 12, tzinfo=UTC)
@@ -69,6 +70,10 @@ class MemoryLog:
         default_factory=deque[Callable[[], object]]
     )
     """What others do right after the next readings of an entitlement's operations."""
+    keys: dict[tuple[str, str], OrderKeys] = field(
+        default_factory=dict[tuple[str, str], OrderKeys]
+    )
+    """What was asked for, by tenant and the shop's order id."""
     _is_racing: bool = False
 
     def commit(self, groups: Sequence[Group]) -> list[Result]:
@@ -116,7 +121,11 @@ class MemoryLog:
             settled_at=births[0].at,
             read_at=self.now,
             position=1,
+            is_refunded=getattr(head.state, "stage", "") == "refunded",
         )
+
+    def order_keys(self, tenant_id: str, order_id: str) -> OrderKeys:
+        return self.keys.get((tenant_id, order_id), OrderKeys())
 
     def head(self, ref: Ref) -> Head | None:
         return self.heads.get(ref)
@@ -173,14 +182,17 @@ class MemoryLog:
             effective_at=operation.effective_at,
             reset_traffic=operation.desired.reset_traffic,
             covered_by=operation.covered_by,
-            order_fulfilled=self.is_fulfilled(operation.order),
+            order_fulfilled=self._stage_of(operation.order) not in {"", "paid"},
         )
 
     def is_fulfilled(self, order: UUID | None) -> bool:
+        return self._stage_of(order) == "fulfilled"
+
+    def _stage_of(self, order: UUID | None) -> str:
         if order is None:
-            return False
+            return ""
         head = self.heads.get(Ref(StreamKind.ORDER, order))
-        return head is not None and getattr(head.state, "stage", "") == "fulfilled"
+        return "" if head is None else str(getattr(head.state, "stage", ""))
 
     def live_job_with_key(self, tenant_id: str, unique_key: str) -> Ref | None:
         return self._job(tenant_id, unique_key, {"waiting", "running"})
@@ -224,7 +236,7 @@ def _of[T](kind: type[T], value: object) -> T:
 
 
 def _birth(event: Event) -> OrderEvent:
-    assert isinstance(event, Paid | WalletCredited)
+    assert isinstance(event, Paid | AddonPurchased | WalletCredited)
     return event
 
 

@@ -8,11 +8,20 @@ import msgspec
 
 from application.fulfillment.handler import FulfillmentArgs, FulfillOperation
 from application.fulfillment.record import record_change
-from application.job_kinds import JobKind
+from application.job_kinds import JobKind, by_name
 from application.operators.instruction import instruct
 from application.operators.operate import Operate, Operated, Wanted
 from application.order_fanout import OrderFanout, OrderFanoutArgs
-from application.policies import FULFILLMENT, ORDER_FANOUT, jobs_after, key_of
+from application.order_refund import OrderRefund, OrderRefundArgs
+from application.policies import (
+    FULFILLMENT,
+    ORDER_FANOUT,
+    ORDER_REFUND,
+    jobs_after,
+    key_of,
+    refund,
+)
+from application.ports import OrderKeys
 from application.unit import Refused, Written, changed
 from domain.entitlement.state import Entitlement, Sight
 from domain.event import Actor, Instant
@@ -24,8 +33,8 @@ from domain.jobs.outcome import Outcome
 from domain.jobs.verdict import Budget, Ending
 from domain.order import aggregate as orders
 from domain.order.aggregate import Order
-from domain.order.events import Line
-from domain.order.request import SettleRequest
+from domain.order.events import AddonLine, Line
+from domain.order.request import RefundRequest, SettleRequest
 from domain.stream import Change, Ref, StreamKind
 from infrastructure.processor.settling import (
     Claimed,
@@ -71,8 +80,9 @@ class Shop:
             streams=self.log, ids=self.ids, username_prefix=PREFIX
         )
         self.operates = Operate(self.log, self.log, self.ids)
+        self.take_back = OrderRefund(streams=self.log, ids=self.ids)
         budget = Budget(max_attempts=12, backoff=Backoff(jitter=0.0))
-        self.fulfillment = JobKind(
+        fulfillment = JobKind(
             name=FULFILLMENT,
             args=FulfillmentArgs,
             handler=self.fulfill,
@@ -80,14 +90,21 @@ class Shop:
             unique_key=lambda args: key_of(args.operation_id),
             record=lambda args: args.operation_id,
         )
-        self.order_fanout = JobKind(
+        order_fanout = JobKind(
             name=ORDER_FANOUT,
             args=OrderFanoutArgs,
             handler=self.fan_out,
             budget=budget,
         )
+        order_refund = JobKind(
+            name=ORDER_REFUND,
+            args=OrderRefundArgs,
+            handler=self.take_back,
+            budget=budget,
+        )
+        self.kinds = by_name(fulfillment, order_fanout, order_refund)
 
-    def pay(
+    def pay(  # noqa: PLR0913 - what a shop may say
         self,
         *lines: Line,
         customer: str = "c1",
@@ -95,21 +112,26 @@ class Shop:
         slot: int = 1,
         effective_at: Instant | None = None,
         tenant: str = "default",
+        addon: AddonLine | None = None,
     ) -> Ref:
-        """Settle an order, as SQL does: its birth and its job's."""
+        """Settle an order, as SQL does: its birth and its job's.
+
+        One with an `addon` is of that kind, whatever `kind` says.
+        """
         self.orders += 1
         request = SettleRequest(
             tenant=tenant,
             order_id=f"o{self.orders}",
             customer_id=customer,
-            kind=kind,
+            kind=kind if addon is None else "addon",
             currency="USD",
             amount_minor=100,
             discount_minor=0,
             slot=slot,
             effective_at=effective_at,
             correlation_id=f"order:o{self.orders}",
-            lines=lines or (access_line(),),
+            lines=() if addon or kind == "topup" else lines or (access_line(),),
+            addons=() if addon is None else (addon,),
         )
         ref = Ref(StreamKind.ORDER, self.ids())
         events = orders.decide(Order(), orders.Settle(request))
@@ -118,9 +140,37 @@ class Shop:
             state = orders.evolve(state, event)
         born = Change(ref=ref, tenant_id=tenant, expected=0, events=events, state=state)
         self.log.write(born, request.correlation_id)
+        fanout = None
         for enqueue in jobs_after(ref.id, events, self.log.now):
-            self.enqueue(enqueue, tenant)
+            fanout = self.enqueue(enqueue, tenant)
+        key = tenant, request.order_id
+        asked = self.log.order_keys(*key)
+        self.log.keys[key] = OrderKeys(order=ref, fanout=fanout, refund=asked.refund)
         return ref
+
+    def refund(
+        self,
+        order_id: str,
+        *,
+        lines: tuple[int, ...] | None = None,
+        amount_minor: int | None = None,
+    ) -> Ref:
+        """Ask for a refund, as SQL does: its job's birth; return the job."""
+        request = RefundRequest(
+            tenant="default",
+            order_id=order_id,
+            lines=lines,
+            amount_minor=amount_minor,
+            reason="charged back",
+            correlation_id=f"order:{order_id}",
+        )
+        job = self.enqueue(refund(request, self.log.now))
+        key = request.tenant, order_id
+        asked = self.log.order_keys(*key)
+        self.log.keys[key] = OrderKeys(
+            order=asked.order, fanout=asked.fanout, refund=job
+        )
+        return job
 
     def enqueue(self, command: jobs.Enqueue, tenant: str = "default") -> Ref:
         ref = Ref(StreamKind.JOB, self.ids())
@@ -184,16 +234,17 @@ class Shop:
         """Run the handler of a claimed job."""
         job = self.log.job(Ref(StreamKind.JOB, context.job_id))
         raw = msgspec.json.encode(self.log.job_args(context.job_id))
-        if job.kind == FULFILLMENT:
-            args = msgspec.json.decode(raw, type=FulfillmentArgs)
-            return self.fulfill(args, context)
-        return self.fan_out(msgspec.json.decode(raw, type=OrderFanoutArgs), context)
+        kind = self.kinds[job.kind]
+        outcome: Outcome = kind.handler(
+            msgspec.json.decode(raw, type=kind.args), context
+        )
+        return outcome
 
     def settle(self, context: MemoryContext, ending: Ending) -> Written | Refused:
         """End a claim, as the settler does."""
         ref = Ref(StreamKind.JOB, context.job_id)
         job = self.log.job(ref)
-        kind = self.fulfillment if job.kind == FULFILLMENT else self.order_fanout
+        kind = self.kinds[job.kind]
         args = msgspec.json.encode(self.log.job_args(context.job_id))
         record = record_of(kind, args, job.unique_key)
         claimed = Claimed(ref, context.token, kind, record, context.correlation_id)

@@ -15,7 +15,7 @@ from domain.jobs.aggregate import Enqueue, Job, decide, fold
 from domain.order import aggregate as order
 from domain.outbox import TOPICS, outbox_data
 from domain.stream import State
-from tests.domain.order.test_order import FULFILL, PURCHASE, TOPUP, after
+from tests.domain.order.test_order import ADDON, FULFILL, PURCHASE, REFUND, TOPUP, after
 
 STREAM = UUID(int=1)
 AT = datetime(2026, 1, 1, tzinfo=UTC)
@@ -28,6 +28,7 @@ def told(event: Event, state: State) -> object:
 
 def test_the_topics_are_those_of_the_domain_map() -> None:
     assert sorted(TOPICS) == [
+        "addon.purchased",
         "entitlement.drift_detected",
         "fulfillment.failed",
         "job.cancelled",
@@ -35,6 +36,7 @@ def test_the_topics_are_those_of_the_domain_map() -> None:
         "job.succeeded",
         "order.fulfilled",
         "order.paid",
+        "order.refunded",
         "wallet.credited",
     ]
 
@@ -44,6 +46,7 @@ def test_the_topics_are_those_of_the_domain_map() -> None:
     [
         ((PURCHASE,), "paid"),
         ((TOPUP,), "fulfilled"),
+        ((ADDON,), "paid"),
         ((PURCHASE, FULFILL), "fulfilled"),
     ],
 )
@@ -65,6 +68,27 @@ def test_an_order_tells_its_ids_state_and_amounts(
         "currency": "USD",
         "amount_minor": 500,
         "discount_minor": 50,
+    }
+
+
+def test_a_refund_tells_what_went_back_and_not_why() -> None:
+    before = after(PURCHASE, FULFILL)
+    (event,) = order.decide(before, REFUND)
+
+    message = told(event, order.evolve(before, event))
+
+    assert message == {
+        "order_stream_id": str(STREAM),
+        "order_id": "o",
+        "customer_id": "c",
+        "slot": 2,
+        "kind": "purchase",
+        "state": "refunded",
+        "currency": "USD",
+        "amount_minor": 500,
+        "discount_minor": 50,
+        "lines": [1],
+        "refunded_minor": 500,
     }
 
 

@@ -10,7 +10,7 @@ type Request = dict[str, Any]
 
 MOST_MINOR = 2**63 - 1
 EMOJI_AND_QUOTES = "'\"\\{}%🎁éЖ漢:/"
-KINDS = ("purchase", "renewal", "extension", "upgrade")
+KINDS = ("purchase", "renewal", "extension", "upgrade", "downgrade")
 
 visible = st.characters(
     codec="utf-8",
@@ -73,6 +73,33 @@ def lines(draw: st.DrawFn) -> Request:
     return line
 
 
+@st.composite
+def addon_lines(draw: st.DrawFn) -> Request:
+    """Draw the line of an add-on, which changes at least one thing."""
+    changes = {
+        "days": st.none() | st.integers(1, 36_500),
+        "graceSeconds": st.integers(0, 31_536_000),
+        "trafficBytes": st.none() | st.integers(0, 2**53 - 1),
+        "deviceLimit": st.none() | st.integers(1, 2**31 - 1),
+        "squadIds": squads,
+    }
+    line = draw(
+        st.fixed_dictionaries(
+            {"line": st.integers(1, 32767), "type": st.just("access")},
+            optional={**changes, "resetTraffic": st.sampled_from([False])},
+        )
+    )
+    if line.get("days") is None and draw(st.booleans()):
+        line["endsAt"] = draw(st.none() | future_or_past)
+    if not {name for name in (*changes, "endsAt") if name in line} - _emptied(line):
+        line["trafficBytes"] = draw(changes["trafficBytes"])
+    return line
+
+
+def _emptied(line: Request) -> set[str]:
+    return {name for name in ("days", "endsAt") if line.get(name) is None}
+
+
 _common = {
     "orderId": ids(128),
     "customerId": ids(128),
@@ -83,7 +110,7 @@ _optional = {
     "tenant": ids(64),
     "discountMinor": amounts,
     "slot": st.integers(1, 32767),
-    "effectiveAt": st.none() | past,
+    "effectiveAt": st.none() | past | future_or_past,
     "correlationId": ids(128),
     "notify": st.booleans(),
 }
@@ -92,10 +119,29 @@ orders = st.fixed_dictionaries(
     _common | {"kind": st.sampled_from(KINDS), "lines": st.tuples(lines()).map(list)},
     optional=_optional,
 )
+addons = st.fixed_dictionaries(
+    _common | {"kind": st.just("addon"), "lines": st.tuples(addon_lines()).map(list)},
+    optional=_optional | {"effectiveAt": st.none() | past},
+)
 topups = st.fixed_dictionaries(
     _common | {"kind": st.just("topup")}, optional=_optional | {"lines": st.just([])}
 )
-settlements = orders | topups
+settlements = orders | addons | topups
+
+sentences = st.text(visible | st.just(" "), min_size=3, max_size=400).filter(
+    lambda text: text == text.strip(" ")
+)
+refunds = st.fixed_dictionaries(
+    {"orderId": ids(128), "reason": sentences},
+    optional={
+        "tenant": ids(64),
+        "lines": st.none()
+        | st.lists(st.integers(1, 32767), min_size=1, max_size=5, unique=True),
+        "amountMinor": st.none() | amounts,
+        "correlationId": ids(128),
+        "notify": st.booleans(),
+    },
+)
 
 json_values = st.recursive(
     st.none()

@@ -96,14 +96,12 @@ SETTLEMENT_FAULTS: tuple[Fault, ...] = (
     *texts("correlationId", 128),
     *texts("kind", 32),
     Fault("kind", "gift"),
-    *not_yet("kind", "addon", "downgrade"),
     *texts("currency", 128),
     *bad("currency", "usd", "US", "USDX", "US1", "ÜSD"),
     *numbers("amountMinor", 0, MOST_MINOR),
     *numbers("discountMinor", 0, MOST_MINOR),
     *numbers("slot", 1, 32767),
     *instants("effectiveAt"),
-    *not_yet("effectiveAt", "2999-01-01T00:00:00Z", "2999-01-01T00:00:00.5+05:30"),
     *bad("lines", None, {}, [], "x", [LINE] * 101),
     *bad("lines[0]", None, [], "access", 1),
     *texts("lines[0].type", 32),
@@ -128,6 +126,56 @@ SETTLEMENT_FAULTS: tuple[Fault, ...] = (
     Fault("order_id", "x", "unknown_member"),
     Fault("lines[0].gift", 1, "unknown_member"),
     Fault("lines[0].ends_at", None, "unknown_member"),
+)
+
+# Of an order of kind `addon`.
+ADDON_FAULTS: tuple[Fault, ...] = (
+    *missing("lines", "lines[0].line", "lines[0].type"),
+    *not_yet("effectiveAt", "2999-01-01T00:00:00Z", "2999-01-01T00:00:00.5+05:30"),
+    *bad("lines", None, {}, [], "x", [LINE] * 101),
+    *not_yet("lines[0].type", "goods"),
+    *numbers("lines[0].line", 1, 32767),
+    *nullable(numbers("lines[0].days", 1, 36_500)),
+    *instants("lines[0].endsAt"),
+    *numbers("lines[0].graceSeconds", 0, 31_536_000),
+    *nullable(numbers("lines[0].trafficBytes", 0, 2**53 - 1)),
+    *nullable(numbers("lines[0].deviceLimit", 1, 2**31 - 1)),
+    *bad("lines[0].resetTraffic", None, 0, 1, "true", []),
+    Fault("lines[0].resetTraffic", value=True),
+    *bad("lines[0].squadIds", None, {}, "x", [SQUAD] * 101),
+    *bad("lines[0].squadIds[0]", None, 1, "", "x", [SQUAD]),
+    Fault("lines[0]", {"line": 1, "type": "access"}, "missing_member"),
+    Fault("lines[0]", {"line": 1, "type": "access", "days": None}, "missing_member"),
+    Fault("lines[0].gift", 1, "unknown_member"),
+)
+
+BAD_SENTENCES: Values = (
+    *(value for value in BAD_TEXTS if value not in ("a b", "\u200b")),
+    "ab",
+    "x" * 401,
+    " before",
+    "after ",
+    "after\u200b",
+    "\u2060before",
+    "two\nlines",
+    "two\u2028lines",
+    "a\x1b[2Jb",
+    "a\x7fb",
+    "a\u0085b",
+)
+
+REFUND_FAULTS: tuple[Fault, ...] = (
+    *missing("orderId", "reason"),
+    *texts("orderId", 128),
+    *texts("tenant", 64),
+    *texts("correlationId", 128),
+    *bad("reason", *BAD_SENTENCES),
+    *nullable(numbers("amountMinor", 0, MOST_MINOR)),
+    *bad("lines", {}, [], "x", 1, [1] * 101),
+    *numbers("lines[0]", 1, 32767),
+    *bad("notify", None, 0, 1, "true", []),
+    Fault("order_id", "x", "unknown_member"),
+    Fault("slot", 1, "unknown_member"),
 )
 
 # A second line: its own path is told.

@@ -1,7 +1,7 @@
 """A request with one fault is refused by SQL and Python alike, and writes nothing."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import LiteralString
 
@@ -12,12 +12,24 @@ from hypothesis import strategies as st
 
 from domain.errors import InvalidRequestError
 from domain.order.parse import parse
+from domain.order.refund import parse as parse_refund
 from tests.fixtures.database import ON_BOTH_SERVERS
 from tests.front_door import rows
-from tests.front_door.asked import Fault, Request, jobs, json_values, orders, put
+from tests.front_door.asked import (
+    Fault,
+    Request,
+    addons,
+    jobs,
+    json_values,
+    orders,
+    put,
+    refunds,
+)
 from tests.front_door.faults import (
+    ADDON_FAULTS,
     JOB_FAULTS,
     NOT_AN_OBJECT,
+    REFUND_FAULTS,
     SECOND_LINES,
     SETTLEMENT_FAULTS,
 )
@@ -28,7 +40,9 @@ pytestmark = [pytest.mark.database, ON_BOTH_SERVERS]
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 SETTLE = "SELECT counterfoil.settle_order(%s::jsonb)"
 ENQUEUE = "SELECT counterfoil.enqueue(%s::jsonb)"
+REFUND = "SELECT counterfoil.refund_order(%s::jsonb)"
 ACCEPT = "SELECT counterfoil.accepted_settlement(%s::jsonb, %s)"
+ACCEPT_REFUND = "SELECT counterfoil.accepted_refund(%s::jsonb)"
 ORDER: Request = {
     "orderId": "o",
     "customerId": "c",
@@ -37,6 +51,12 @@ ORDER: Request = {
     "amountMinor": 1,
     "lines": [{"line": 1, "type": "access", "days": 30}],
 }
+ADDON: Request = ORDER | {
+    "kind": "addon",
+    "lines": [{"line": 1, "type": "access", "trafficBytes": 5}],
+}
+REFUNDED: Request = {"orderId": "o", "reason": "charged back"}
+PATHS = sorted({fault.path for fault in (*SETTLEMENT_FAULTS, *ADDON_FAULTS)})
 ON_ONE_DATABASE = settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
@@ -58,8 +78,16 @@ def by_sql(connection: Connection, query: LiteralString, *values: object) -> Ref
 
 
 def by_python(request: object) -> Refusal:
+    return refusal(lambda: parse(request, NOW))
+
+
+def refund_by_python(request: object) -> Refusal:
+    return refusal(lambda: parse_refund(request))
+
+
+def refusal(ask: Callable[[], object]) -> Refusal:
     try:
-        parse(request, NOW)
+        ask()
     except InvalidRequestError as error:
         return error.code, error.path
     return None
@@ -80,12 +108,17 @@ def untouched(connection: Connection) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("untouched")
+@pytest.mark.parametrize(
+    ("right", "faults"),
+    [(ORDER, SETTLEMENT_FAULTS), (ADDON, ADDON_FAULTS)],
+    ids=["purchase", "addon"],
+)
 def test_each_single_fault_is_refused_with_its_code_and_path(
-    connection: Connection,
+    connection: Connection, right: Request, faults: tuple[Fault, ...]
 ) -> None:
     said: dict[str, tuple[Refusal, Refusal]] = {}
-    for fault in SETTLEMENT_FAULTS:
-        request = put(ORDER, fault.path, fault.value)
+    for fault in faults:
+        request = put(right, fault.path, fault.value)
 
         answers = by_sql(connection, SETTLE, json.dumps(request)), by_python(request)
 
@@ -94,7 +127,10 @@ def test_each_single_fault_is_refused_with_its_code_and_path(
     assert said == {}
 
 
-@given(request=orders, fault=st.sampled_from(SETTLEMENT_FAULTS))
+@given(
+    request=orders | addons,
+    fault=st.sampled_from((*SETTLEMENT_FAULTS, *ADDON_FAULTS)),
+)
 @ON_ONE_DATABASE
 @pytest.mark.usefixtures("untouched")
 def test_a_fault_in_any_request_is_refused_by_both_with_one_word(
@@ -103,16 +139,12 @@ def test_a_fault_in_any_request_is_refused_by_both_with_one_word(
     wrong = put(request, fault.path, fault.value)
 
     told = by_python(wrong)
-    assume(told is not None)  # no days, but an end: that is right
+    assume(told is not None)  # wrong for an add-on alone, or no days, but an end
 
     assert by_sql(connection, SETTLE, json.dumps(wrong)) == told
 
 
-@given(
-    request=orders,
-    path=st.sampled_from(sorted({fault.path for fault in SETTLEMENT_FAULTS})),
-    value=json_values,
-)
+@given(request=orders | addons, path=st.sampled_from(PATHS), value=json_values)
 @ON_ONE_DATABASE
 @pytest.mark.usefixtures("untouched")
 def test_sql_and_python_agree_on_any_value_of_any_member(
@@ -142,6 +174,8 @@ def test_what_is_no_object_is_refused(connection: Connection) -> None:
 
         assert by_sql(connection, SETTLE, text) == ("invalid_member", "")
         assert by_sql(connection, ENQUEUE, text) == ("invalid_member", "")
+        assert by_sql(connection, REFUND, text) == ("invalid_member", "")
+        assert refund_by_python(request) == ("invalid_member", "")
         assert by_python(request) == ("invalid_member", "")
     assert by_sql(connection, SETTLE, None) == ("invalid_member", "")
 
@@ -174,12 +208,48 @@ def test_a_squad_named_twice_is_refused_whatever_its_case(
 
 
 @pytest.mark.usefixtures("untouched")
-def test_refunds_are_not_supported_yet(connection: Connection) -> None:
-    refund = "SELECT counterfoil.refund_order(%s::jsonb)"
+def test_each_single_fault_of_a_refund_is_refused_with_its_code_and_path(
+    connection: Connection,
+) -> None:
+    said: dict[str, tuple[Refusal, Refusal]] = {}
+    for fault in REFUND_FAULTS:
+        request = put(REFUNDED, fault.path, fault.value)
 
-    refused = by_sql(connection, refund, '{"orderId": "o", "reason": "r"}')
+        by_both = (
+            by_sql(connection, REFUND, json.dumps(request)),
+            refund_by_python(request),
+        )
 
-    assert refused == ("not_supported_yet", "")
+        if by_both != ((fault.code, fault.path),) * 2:
+            said[f"{fault}"[:200]] = by_both
+    assert said == {}
+
+
+@pytest.mark.usefixtures("untouched")
+def test_a_line_that_is_refunded_twice_is_refused_by_its_index(
+    connection: Connection,
+) -> None:
+    twice = REFUNDED | {"lines": [2, 1, 2]}
+
+    assert refund_by_python(twice) == ("invalid_member", "lines[2]")
+    assert by_sql(connection, REFUND, json.dumps(twice)) == refund_by_python(twice)
+
+
+@given(
+    request=refunds,
+    path=st.sampled_from(sorted({fault.path for fault in REFUND_FAULTS})),
+    value=json_values,
+)
+@ON_ONE_DATABASE
+@pytest.mark.usefixtures("untouched")
+def test_sql_and_python_agree_on_any_value_of_any_member_of_a_refund(
+    connection: Connection, request: Request, path: str, value: object
+) -> None:
+    changed = put(request, path, value)
+
+    by_both = by_sql(connection, ACCEPT_REFUND, json.dumps(changed))
+
+    assert by_both == refund_by_python(changed)
 
 
 @pytest.mark.usefixtures("untouched")

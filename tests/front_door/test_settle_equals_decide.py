@@ -50,7 +50,8 @@ def canonical(request: SettleRequest) -> Request:
     }
     told = json.loads(codec.encode(request))
     told["lines"] = [
-        {line[name]: value for name, value in one.items()} for one in told["lines"]
+        {line[name]: value for name, value in one.items()}
+        for one in (*told["lines"], *told.pop("addons"))
     ]
     camel = {
         "order_id": "orderId",

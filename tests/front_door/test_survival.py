@@ -21,6 +21,9 @@ from tests.front_door import rows
 
 pytestmark = [pytest.mark.database, pytest.mark.crash]
 
+SETTLE = "SELECT counterfoil.settle_order(%s::jsonb)"
+REFUND = "SELECT counterfoil.refund_order(%s::jsonb)"
+REFUNDED = {"orderId": "o", "reason": "charged back"}
 ORDER = {
     "orderId": "o",
     "customerId": "c",
@@ -56,21 +59,24 @@ def has_ended(connection: psycopg.Connection[Any]) -> bool:
     return False
 
 
-def test_i14_a_settlement_survives_the_death_of_the_server(data_dir: Path) -> None:
+def test_i14_a_settlement_and_a_refund_survive_the_death_of_the_server(
+    data_dir: Path,
+) -> None:
     with embedded.serve(data_dir) as server:
         migrate(server.uri)
         with connect(server.uri) as shop:
-            settled = rows.one(
-                shop, "SELECT counterfoil.settle_order(%s::jsonb)", json.dumps(ORDER)
-            )
+            (settled,) = rows.one(shop, SETTLE, json.dumps(ORDER))
+            (refunded,) = rows.one(shop, REFUND, json.dumps(REFUNDED))
             accepted = rows.counted(shop)
             kill_server(server.home)
             until(lambda: has_ended(shop))
 
     with embedded.serve(data_dir) as server, connect(server.uri) as reader:
         assert rows.counted(reader) == accepted
-        assert accepted["orders"] == accepted["jobs"] == accepted["outbox"] == 1
-        (again,) = rows.one(
-            reader, "SELECT counterfoil.settle_order(%s::jsonb)", json.dumps(ORDER)
-        )
-        assert again == settled[0] | {"replayed": True}
+        assert accepted["orders"] == accepted["outbox"] == 1
+        assert accepted["jobs"] == accepted["external_keys"] == 2
+        again = [
+            rows.one(reader, ask, json.dumps(told))[0]
+            for ask, told in ((SETTLE, ORDER), (REFUND, REFUNDED))
+        ]
+        assert again == [each | {"replayed": True} for each in (settled, refunded)]

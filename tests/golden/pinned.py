@@ -85,6 +85,17 @@ LINE_UNTIL = order.Line(
     reset_traffic=False,
 )
 
+ADDON = order.AddonLine(
+    line=1,
+    type="access",
+    days=7,
+    grace_seconds=3600,
+    traffic_bytes=214_748_364_800,
+    device_limit=None,
+    squad_ids=("core",),
+)
+ADDON_UNTIL = order.AddonLine(line=2, type="access", ends_at=LATER)
+
 ORDERS: tuple[Event, ...] = (
     order.Paid(
         order_id="A-1042",
@@ -97,6 +108,17 @@ ORDERS: tuple[Event, ...] = (
         effective_at=AT,
         lines=(LINE, LINE_UNTIL),
     ),
+    order.AddonPurchased(
+        order_id="A-1044",
+        customer_id="C-77",
+        slot=1,
+        kind="addon",
+        currency="EUR",
+        amount_minor=390,
+        discount_minor=10,
+        effective_at=AT,
+        lines=(ADDON, ADDON_UNTIL),
+    ),
     order.WalletCredited(
         order_id="A-1043",
         customer_id="C-77",
@@ -106,6 +128,7 @@ ORDERS: tuple[Event, ...] = (
         discount_minor=0,
     ),
     order.Fulfilled(operation=OPERATION),
+    order.Refunded(lines=(1, 2), amount_minor=1290, reason="the customer asked"),
 )
 
 ENTITLEMENTS: tuple[Event, ...] = (

@@ -99,6 +99,7 @@ def test_a_success_is_not_revived_out_of_a_made_up_grave(world: World) -> None:
     [
         "UPDATE counterfoil.orders SET amount_minor = 7",
         "UPDATE counterfoil.orders SET state = 'paid', fulfilled_by = NULL",
+        "UPDATE counterfoil.orders SET state = 'refunded', amount_minor = 7",
         "DELETE FROM counterfoil.orders",
         "DELETE FROM counterfoil.operations",
         "DELETE FROM counterfoil.entitlements",
@@ -119,5 +120,20 @@ def test_what_was_fulfilled_is_neither_changed_nor_removed(
 
     with pytest.raises(psycopg.DatabaseError) as error:
         world.connection.execute(statement.encode())
+
+    assert error.value.sqlstate == "CF409"
+
+
+@ON_BOTH_SERVERS
+def test_a_refund_leaves_fulfilled_and_nothing_leaves_a_refund(world: World) -> None:
+    """I6: the one way out of fulfilled, and no way back."""
+    topup = {"orderId": "t", "customerId": "c", "kind": "topup", "currency": "USD"}
+    Client(world.connection).settle_order(topup | {"amountMinor": 1})
+
+    with world.connection.transaction(force_rollback=True):
+        world.connection.execute("UPDATE counterfoil.orders SET state = 'refunded'")
+
+        with pytest.raises(psycopg.DatabaseError) as error:
+            world.connection.execute("UPDATE counterfoil.orders SET version = 9")
 
     assert error.value.sqlstate == "CF409"

@@ -39,7 +39,12 @@ from tests.fixtures.workers import Args, enqueue
 
 GENERIC = "report"
 SERVED = "fulfillment"
-QUEUES = {GENERIC: "default", SERVED: "critical", "order_fanout": "critical"}
+QUEUES = {
+    GENERIC: "default",
+    SERVED: "critical",
+    "order_fanout": "critical",
+    "order_refund": "critical",
+}
 
 type Connection = psycopg.Connection[Any]
 

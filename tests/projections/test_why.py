@@ -3,13 +3,16 @@
 from collections.abc import Iterator
 from uuid import UUID
 
+import msgspec
 import pytest
 
 from application.errors import StateConflictError
 from domain.fulfillment.commands import Cover
 from domain.jobs.outcome import Completed
+from infrastructure.client import Client
 from infrastructure.postgres.database import Database
 from projections.why import Story, Why
+from tests.application.memory import MemoryContext
 from tests.fixtures.database import TestDatabase
 from tests.operators.world import GENERIC, SERVED, World, bring
 
@@ -101,6 +104,32 @@ def test_everything_is_there_and_in_the_order_of_the_log(
     ]
     assert story.jobs == ()
     assert story.operations[0].state == "succeeded"
+
+
+def test_a_refund_belongs_to_the_story_of_its_order(world: World, why: Why) -> None:
+    bring(world, "succeeded", SERVED)
+    asked = Client(world.connection).refund_order(
+        {"orderId": "shop:1", "reason": "charged back"}
+    )
+    claimed = world.claim("order_refund")
+    kind = world.kinds["order_refund"]
+    args = msgspec.json.decode(claimed.args, type=kind.args)
+    context = MemoryContext(job_id=claimed.id, token=claimed.token)
+    world.end(claimed, kind.handler(args, context))
+
+    story = told(why, "shop:1")
+
+    assert [event.type for event in story.events[-7:]] == [
+        "job.enqueued",
+        "job.claimed",
+        "order.refunded",
+        "entitlement.disabled",
+        "fulfillment.requested",
+        "job.enqueued",
+        "job.succeeded",
+    ]
+    assert story.orders[0].state == "refunded"
+    assert told(why, asked.job_id).events == story.events
 
 
 def test_an_order_of_many_tells_only_its_own_part_of_the_entitlement(

@@ -11,12 +11,22 @@ from domain.order.aggregate import (
     Fulfill,
     Order,
     OrderCommand,
+    Refund,
     Settle,
     Stage,
     decide,
     evolve,
 )
-from domain.order.events import Fulfilled, Line, OrderEvent, Paid, WalletCredited
+from domain.order.events import (
+    AddonLine,
+    AddonPurchased,
+    Fulfilled,
+    Line,
+    OrderEvent,
+    Paid,
+    Refunded,
+    WalletCredited,
+)
 from domain.order.request import SettleRequest
 
 OPERATION = UUID(int=7)
@@ -46,13 +56,17 @@ def request(kind: str) -> SettleRequest:
         slot=2,
         effective_at=None,
         correlation_id="order:o",
-        lines=() if kind == "topup" else (line,),
+        lines=() if kind in {"topup", "addon"} else (line,),
+        addons=(AddonLine(line=1, type="access", days=7),) if kind == "addon" else (),
     )
 
 
 PURCHASE = Settle(request("purchase"))
 TOPUP = Settle(request("topup"))
+ADDON = Settle(request("addon"))
 FULFILL = Fulfill(OPERATION)
+REFUND = Refund(lines=(1,), amount_minor=None, reason="charged back")
+PARTLY = Refund(lines=(1,), amount_minor=100, reason="half of it was bad")
 
 
 def after(*commands: OrderCommand) -> Order:
@@ -91,11 +105,56 @@ def test_a_paid_order_is_fulfilled_once_by_the_operation_that_came_first() -> No
     assert decide(order, Fulfill(OTHER)) == ()
 
 
-@pytest.mark.parametrize("first", [PURCHASE, TOPUP])
-@pytest.mark.parametrize("second", [PURCHASE, TOPUP])
-def test_an_order_is_settled_once(first: Settle, second: Settle) -> None:
+def test_an_add_on_is_owed_like_any_other_order() -> None:
+    (purchased,) = decide(Order(), ADDON)
+
+    assert isinstance(purchased, AddonPurchased)
+    assert purchased.lines == ADDON.request.addons
+    order = after(ADDON)
+    assert (order.stage, order.kind, order.version) == (Stage.PAID, "addon", 1)
+    assert after(ADDON, FULFILL).stage is Stage.FULFILLED
+
+
+@pytest.mark.parametrize(
+    "life", [(PURCHASE,), (PURCHASE, FULFILL), (ADDON,), (ADDON, FULFILL), (TOPUP,)]
+)
+def test_the_money_of_any_order_goes_back_once(life: tuple[OrderCommand, ...]) -> None:
+    (refunded,) = decide(after(*life), REFUND)
+
+    assert refunded == Refunded(lines=(1,), amount_minor=500, reason="charged back")
+    order = after(*life, REFUND)
+    assert order.stage is Stage.REFUNDED
+    assert order.fulfilled_by == after(*life).fulfilled_by
+    assert decide(order, PARTLY) == ()
+
+
+def test_a_part_of_the_money_is_told_as_it_is() -> None:
+    (refunded,) = decide(after(PURCHASE), PARTLY)
+
+    assert refunded == Refunded(
+        lines=(1,), amount_minor=100, reason="half of it was bad"
+    )
+
+
+def test_what_was_refunded_is_not_fulfilled_afterwards() -> None:
+    order = after(PURCHASE, REFUND)
+
+    assert decide(order, FULFILL) == ()
+    assert order.fulfilled_by is None
+
+
+def test_nothing_is_refunded_before_it_is_paid() -> None:
+    with pytest.raises(IllegalTransitionError, match="refund"):
+        decide(Order(), REFUND)
+
+
+@pytest.mark.parametrize("first", [(PURCHASE,), (TOPUP,), (ADDON,), (ADDON, REFUND)])
+@pytest.mark.parametrize("second", [PURCHASE, TOPUP, ADDON])
+def test_an_order_is_settled_once(
+    first: tuple[OrderCommand, ...], second: Settle
+) -> None:
     with pytest.raises(IllegalTransitionError, match="settle"):
-        decide(after(first), second)
+        decide(after(*first), second)
 
 
 def test_nothing_is_fulfilled_before_it_is_paid() -> None:
@@ -103,13 +162,16 @@ def test_nothing_is_fulfilled_before_it_is_paid() -> None:
         decide(Order(), FULFILL)
 
 
-@given(st.lists(st.sampled_from([PURCHASE, TOPUP, FULFILL, Fulfill(OTHER)])))
-def test_i6_whatever_is_asked_fulfilled_is_never_left(
+COMMANDS = (PURCHASE, TOPUP, ADDON, FULFILL, Fulfill(OTHER), REFUND, PARTLY)
+
+
+@given(st.lists(st.sampled_from(COMMANDS)))
+def test_i6_whatever_is_asked_fulfilled_is_left_by_a_refund_alone(
     commands: list[OrderCommand],
 ) -> None:
     order, events = Order(), list[OrderEvent]()
     for command in commands:
-        was_fulfilled = order.stage is Stage.FULFILLED
+        before = order.stage
         try:
             told = decide(order, command)
         except IllegalTransitionError:
@@ -117,7 +179,10 @@ def test_i6_whatever_is_asked_fulfilled_is_never_left(
         for event in told:
             order = evolve(order, event)
             events.append(event)
-        assert not was_fulfilled or told == ()
+        assert before is not Stage.REFUNDED or told == ()
+        if before is Stage.FULFILLED:
+            assert all(isinstance(event, Refunded) for event in told)
 
-    assert order.version == len(events) <= 2
-    assert sum(isinstance(event, Fulfilled) for event in events) <= 1
+    assert order.version == len(events) <= 3
+    for kind in (Fulfilled, Refunded):
+        assert sum(isinstance(event, kind) for event in events) <= 1

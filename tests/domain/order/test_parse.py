@@ -4,9 +4,12 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from msgspec.json import encode
+from msgspec.structs import replace
 
 from domain.errors import InvalidRequestError
 from domain.order.currency import MINOR_DIGITS
+from domain.order.events import AddonLine
 from domain.order.parse import KINDS, parse
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -44,7 +47,13 @@ def test_what_is_not_said_has_its_default() -> None:
 
 @pytest.mark.parametrize(
     ("kind", "resets"),
-    [("purchase", False), ("renewal", True), ("extension", True), ("upgrade", True)],
+    [
+        ("purchase", False),
+        ("renewal", True),
+        ("extension", True),
+        ("upgrade", True),
+        ("downgrade", False),
+    ],
 )
 def test_traffic_is_reset_by_kind_unless_the_line_says_otherwise(
     kind: str,
@@ -76,30 +85,84 @@ def test_squads_are_kept_in_lower_case() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_kind_of_the_contract_is_known(kind: str) -> None:
+def test_every_kind_of_the_contract_is_settled(kind: str) -> None:
     request = LEAST | {"kind": kind}
     if kind == "topup":
         del request["lines"]
 
-    try:
-        accepted = parse(request, NOW).kind
-    except InvalidRequestError as refused:
-        accepted = refused.code
+    accepted = parse(request, NOW)
 
-    expected = "not_supported_yet" if kind in {"addon", "downgrade"} else kind
-    assert accepted == expected
+    assert accepted.kind == kind
+    assert len(accepted.lines) == (kind not in {"topup", "addon"})
+    assert len(accepted.addons) == (kind == "addon")
 
 
-def test_what_takes_effect_now_is_settled_and_what_does_later_is_not() -> None:
-    now = parse(LEAST | {"effectiveAt": "2026-01-01T00:00:00Z"}, NOW)
+@pytest.mark.parametrize("kind", ["purchase", "downgrade", "topup"])
+def test_an_order_takes_effect_when_it_says(kind: str) -> None:
+    later = LEAST | {"kind": kind, "effectiveAt": "2026-02-01T03:00:00+03:00"}
+    if kind == "topup":
+        del later["lines"]
+
+    assert parse(later, NOW).effective_at == datetime(2026, 2, 1, tzinfo=UTC)
+
+
+def test_an_add_on_takes_effect_at_once() -> None:
+    addon = LEAST | {"kind": "addon"}
+
+    now = parse(addon | {"effectiveAt": "2026-01-01T00:00:00Z"}, NOW)
 
     assert now.effective_at == NOW
     with pytest.raises(InvalidRequestError) as refused:
-        parse(LEAST | {"effectiveAt": "2026-01-01T00:00:00.000001Z"}, NOW)
+        parse(addon | {"effectiveAt": "2026-01-01T00:00:00.000001Z"}, NOW)
     assert (refused.value.code, refused.value.path) == (
         "not_supported_yet",
         "effectiveAt",
     )
+
+
+def addon(**members: object) -> AddonLine:
+    """Return the line of an add-on with these members and no others."""
+    lines = [{"line": 3, "type": "access"} | members]
+    (line,) = parse(LEAST | {"kind": "addon", "lines": lines}, NOW).addons
+    return line
+
+
+def test_of_an_add_on_only_what_was_given_is_kept() -> None:
+    least = AddonLine(line=3, type="access")
+
+    assert addon(trafficBytes=5) == replace(least, traffic_bytes=5)
+    assert addon(deviceLimit=None) == replace(least, device_limit=None)
+    assert addon(days=7, endsAt=None) == replace(least, days=7)
+    assert addon(graceSeconds=0) == replace(least, grace_seconds=0)
+    assert addon(squadIds=[], resetTraffic=False) == replace(least, squad_ids=())
+    assert encode(addon(trafficBytes=None)) == (
+        b'{"line":3,"type":"access","traffic_bytes":null}'
+    )
+
+
+@pytest.mark.parametrize(
+    ("members", "code", "path"),
+    [
+        ({}, "missing_member", "lines[0]"),
+        ({"days": None}, "missing_member", "lines[0]"),
+        ({"resetTraffic": False}, "missing_member", "lines[0]"),
+        ({"days": 1, "resetTraffic": True}, "invalid_member", "lines[0].resetTraffic"),
+        ({"days": 1, "graceSeconds": None}, "invalid_member", "lines[0].graceSeconds"),
+        ({"days": 1, "squadIds": None}, "invalid_member", "lines[0].squadIds"),
+        (
+            {"days": 1, "endsAt": "2030-01-01T00:00:00Z"},
+            "invalid_member",
+            "lines[0].endsAt",
+        ),
+    ],
+)
+def test_an_add_on_that_changes_nothing_or_too_much_is_refused(
+    members: dict[str, object], code: str, path: str
+) -> None:
+    with pytest.raises(InvalidRequestError) as refused:
+        addon(**members)
+
+    assert (refused.value.code, refused.value.path) == (code, path)
 
 
 @pytest.mark.parametrize("text", ["a\x00", "\ud800", "a\udfff"])

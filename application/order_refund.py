@@ -1,0 +1,142 @@
+"""What a refund takes back: decided once, by the job that the refund gave birth to.
+
+a line of access that was fanned out ─► the entitlement is disabled, an operation
+                                        `disable`, a job
+everything else (an add-on, a topup, ─► order.refunded alone
+an order that is not fanned out yet)
+
+An order that is not fanned out yet owes nothing any more: its fan-out sees that it is
+refunded.  Neither decides beside the other's back: the fan-out holds the order to the
+version that it read, and the refund holds the fan-out's job to it.
+"""
+
+from dataclasses import dataclass
+from uuid import UUID
+
+import msgspec
+
+from application import births
+from application.context import Context
+from application.ports import SettledOrder, Streams
+from application.unit import Ids, changed, guard
+from domain.entitlement import aggregate as entitlements
+from domain.entitlement import timeline
+from domain.entitlement.commands import Disable
+from domain.entitlement.state import Entitlement
+from domain.fulfillment.commands import Request
+from domain.jobs.outcome import Completed, Fail, Outcome
+from domain.order import aggregate as orders
+from domain.order.aggregate import Order
+from domain.order.events import AddonPurchased, Paid
+from domain.stream import Change, Ref
+
+DISABLE = "disable"
+
+
+class OrderRefundArgs(msgspec.Struct, frozen=True, kw_only=True):
+    """What a job of kind `order_refund` is about; see `RefundRequest`."""
+
+    order_id: str
+    lines: tuple[int, ...] | None
+    amount_minor: int | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class OrderRefund:
+    """Handles jobs of kind `order_refund`; run twice, it decides once."""
+
+    streams: Streams
+    ids: Ids
+
+    def __call__(self, args: OrderRefundArgs, ctx: Context) -> Outcome:
+        """Return what the refund changes, or why a person has to look."""
+        keys = self.streams.order_keys(ctx.tenant_id, args.order_id)
+        if keys.refund is None or keys.refund.id != ctx.job_id:
+            # Anybody may enqueue a job; a refund is asked for by its own door.
+            return Fail(code="not_its_job")
+        # First whether the fan-out is over: what it has decided is seen afterwards.
+        fanout = _guarded(self.streams, keys.fanout)
+        order = None if keys.order is None else self.streams.order(keys.order.id)
+        if order is None:
+            return Fail(code="order_missing")
+        told = _lines(order)
+        lines = told if args.lines is None else args.lines
+        if not set(lines) <= set(told):
+            return Fail(code="line_missing")
+        refund = orders.Refund(
+            lines=lines, amount_minor=args.amount_minor, reason=args.reason
+        )
+        refunded = _refunded(self.streams, order.ref, refund)
+        if refunded is None:
+            return Completed(result={"refunded": 0})
+        changes = (refunded, *self._taken_back(order), *fanout)
+        return Completed(result={"refunded": 1}, changes=changes)
+
+    def _taken_back(self, order: SettledOrder) -> tuple[Change, ...]:
+        """Return what ends the access that the order has granted, if it has."""
+        if not isinstance(order.birth, Paid):
+            return ()
+        found = self.streams.entitlement_of(
+            order.tenant_id, order.birth.customer_id, order.birth.slot
+        )
+        if found is None or not self._has_granted(order, found[0].id):
+            return ()
+        ref, head = found
+        if not isinstance(head.state, Entitlement):
+            return ()
+        state = head.state
+        events = entitlements.decide(state, Disable())
+        for event in events:
+            state = entitlements.evolve(state, event)
+        desired = timeline.in_force(state, order.read_at)
+        if not events or desired is None:
+            # Disabled already, and nothing that is to come would end that.
+            return ()
+        request = Request(
+            entitlement=ref.id,
+            order=order.ref.id,
+            operation=DISABLE,
+            desired_version=state.desired_version,
+            desired=msgspec.structs.replace(desired, reset_traffic=False),
+            effective_at=order.read_at,
+            idempotency_key=f"order:{order.birth.order_id}:refund",
+        )
+        return (
+            changed(ref, head, events, state),
+            *births.requested(self.ids, order.tenant_id, request, order.read_at),
+        )
+
+    def _has_granted(self, order: SettledOrder, entitlement: UUID) -> bool:
+        rows = self.streams.operations_of(entitlement)
+        return any(row.order == order.ref.id for row in rows)
+
+
+def _lines(order: SettledOrder) -> tuple[int, ...]:
+    """Return the numbers of all lines of an order."""
+    match order.birth:
+        case Paid() | AddonPurchased():
+            return tuple(line.line for line in order.birth.lines)
+        case _:
+            return ()
+
+
+def _refunded(streams: Streams, ref: Ref, refund: orders.Refund) -> Change | None:
+    """Return the order's change, or None when it is refunded already."""
+    head = streams.head(ref)
+    if head is None or not isinstance(head.state, Order):
+        msg = f"order {ref.id} has no head of its own"
+        raise TypeError(msg)
+    state = head.state
+    events = orders.decide(state, refund)
+    for event in events:
+        state = orders.evolve(state, event)
+    return changed(ref, head, events, state) if events else None
+
+
+def _guarded(streams: Streams, job: Ref | None) -> tuple[Change, ...]:
+    """Return what holds only while the job is as it is; nothing once it is over."""
+    head = None if job is None else streams.head(job)
+    if job is None or head is None:
+        return ()
+    return (guard(job, head.tenant_id, head.state.version),)

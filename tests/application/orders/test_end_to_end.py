@@ -1,0 +1,224 @@
+"""Orders of every kind, later ones and refunds, over a real database and a panel."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from domain.event import Actor
+from infrastructure.client import Client
+from infrastructure.ids import new_id
+from infrastructure.kinds import Parts, product_kinds
+from infrastructure.postgres.batch_store import BatchStore
+from infrastructure.postgres.database import Database
+from infrastructure.postgres.streams import PostgresStreams
+from infrastructure.processor.running import run
+from infrastructure.providers.panel.http_panel import HttpPanel
+from infrastructure.providers.panel.wire import PanelWire
+from infrastructure.simulators.panel.book import BookedUser
+from infrastructure.simulators.panel.simulator import PanelSimulator
+from tests.fixtures.database import TestDatabase
+from tests.processor.rig import Rig
+
+pytestmark = [pytest.mark.database, pytest.mark.usefixtures("heads_equal_folds")]
+
+GIB = 2**30
+DAYS = timedelta(days=1)
+STATES = "SELECT order_id, state FROM counterfoil.orders ORDER BY order_id"
+REQUESTED = """
+SELECT data->>'operation', data->>'idempotency_key'
+  FROM counterfoil.events
+ WHERE type = 'fulfillment.requested'
+ ORDER BY position
+"""
+
+
+@dataclass
+class Place:
+    """One installation that works only when it is told to."""
+
+    database: TestDatabase
+    panel: PanelSimulator
+    parts: Rig
+
+    def settle(
+        self,
+        order_id: str,
+        kind: str = "purchase",
+        line: dict[str, object] | None = None,
+        **members: object,
+    ) -> None:
+        request: dict[str, object] = {
+            "orderId": order_id,
+            "customerId": "c",
+            "kind": kind,
+            "currency": "USD",
+            "amountMinor": 100,
+        }
+        if line is not None:
+            request["lines"] = [{"line": 1, "type": "access"} | line]
+        Client(self.parts.connection).settle_order(request | members)
+
+    def refund(self, order_id: str) -> None:
+        Client(self.parts.connection).refund_order(
+            {"orderId": order_id, "reason": "charged back"}
+        )
+
+    def work(self) -> int:
+        """Run what is due, one job at a time, until nothing is."""
+        ran = 0
+        while held := self.parts.claim(1, queue="critical"):
+            self.parts.settle(held[0], run(held[0], self.parts.leases))
+            ran += 1
+        return ran
+
+    def user(self) -> BookedUser:
+        (user,) = self.panel.users()
+        return user
+
+    def rows(self, statement: str) -> list[tuple[Any, ...]]:
+        return self.parts.connection.execute(statement.encode()).fetchall()
+
+    def events(self) -> int:
+        ((count,),) = self.rows("SELECT count(*) FROM counterfoil.events")
+        return int(count)
+
+
+@pytest.fixture
+def place(database: TestDatabase, tmp_path: Path) -> Iterator[Place]:
+    with (
+        PanelSimulator(book=tmp_path / "panel.db", token="t") as panel,  # noqa: S106 - of the simulator
+        Database(database.conninfo, pool_size=2) as pool,
+    ):
+        adapter = HttpPanel(PanelWire(panel.url, "t"))
+        parts = Parts(
+            streams=PostgresStreams(pool),
+            units=BatchStore(pool),
+            ids=new_id,
+            panel=adapter,
+            username_prefix="counterfoil_",
+            actor=Actor("worker", "test"),
+        )
+        kinds = product_kinds(parts).values()
+        yield Place(database, panel, Rig(database, pool, *kinds))
+        adapter.close()
+
+
+def test_every_kind_of_settlement_is_delivered(place: Place) -> None:
+    """I1, I2: one customer's life as a shop tells it."""
+    place.settle("a", line={"days": 30, "trafficBytes": GIB, "deviceLimit": 1})
+    place.settle("b", "topup")
+    place.work()
+    first = place.user()
+    place.settle("c", "addon", line={"trafficBytes": 5 * GIB})
+    place.work()
+    added = place.user()
+    place.settle("d", "upgrade", line={"days": 30, "deviceLimit": 3})
+    place.work()
+    upgraded = place.user()
+    place.settle("e", "downgrade", line={"days": 30, "deviceLimit": 1})
+    place.work()
+
+    assert (first.traffic_limit_bytes, first.hwid_device_limit) == (GIB, 1)
+    assert added == first._replace(traffic_limit_bytes=5 * GIB)
+    assert (upgraded.traffic_limit_bytes, upgraded.hwid_device_limit) == (0, 3)
+    assert place.user().hwid_device_limit == 1
+    assert place.rows(STATES) == [(name, "fulfilled") for name in "abcde"]
+    assert place.rows(REQUESTED) == [
+        ("create", "order:a:fulfill"),
+        ("set_limits", "order:c:addon"),
+        ("create", "order:d:fulfill"),
+        ("create", "order:e:fulfill"),
+    ]
+
+
+def test_before_it_takes_effect_an_order_asks_nobody_and_writes_nothing(
+    place: Place,
+) -> None:
+    """Requirements 22.4: no attempt, no history, no HTTP; it runs at its time."""
+    place.settle("a", line={"days": 30, "deviceLimit": 5})
+    place.work()
+    ((effect,),) = place.rows(
+        "SELECT counterfoil.instant_text(counterfoil.now() + interval '30 days')"
+    )
+    place.settle(
+        "b", "downgrade", effectiveAt=effect, line={"days": 30, "deviceLimit": 1}
+    )
+    place.work()
+    before, asked = place.user(), len(place.panel.book())
+    stored = place.events()
+
+    for _ in range(5):
+        place.database.advance(5 * DAYS)
+        assert place.work() == 0
+    assert (place.user(), len(place.panel.book())) == (before, asked)
+    assert place.events() == stored
+    assert place.rows(STATES) == [("a", "fulfilled"), ("b", "paid")]
+    place.database.advance(6 * DAYS)
+    assert place.work() == 1
+
+    assert (before.hwid_device_limit, place.user().hwid_device_limit) == (5, 1)
+    assert place.rows(STATES) == [("a", "fulfilled"), ("b", "fulfilled")]
+
+
+def test_a_refund_ends_the_access_and_a_new_order_brings_it_back(
+    place: Place,
+) -> None:
+    place.settle("a", line={"days": 30})
+    place.work()
+    assert place.user().status == "ACTIVE"
+
+    place.refund("a")
+    place.work()
+    assert place.user().status == "DISABLED"
+    assert place.rows(STATES) == [("a", "refunded")]
+
+    place.settle("b", line={"days": 30})
+    place.work()
+    assert place.user().status == "ACTIVE"
+    assert place.rows(STATES) == [("a", "refunded"), ("b", "fulfilled")]
+
+
+@pytest.mark.parametrize("kind", ["purchase", "topup"])
+def test_an_order_is_settled_and_refunded_before_anybody_looks(
+    place: Place, kind: str
+) -> None:
+    place.settle("a", kind, line=None if kind == "topup" else {"days": 30})
+    place.refund("a")
+
+    place.work()
+
+    assert place.rows(STATES) == [("a", "refunded")]
+    statuses = [user.status for user in place.panel.users()]
+    # Whichever of the two jobs was claimed first: no access is left.
+    assert statuses in ([], ["DISABLED"])
+    assert place.rows("SELECT 1 FROM counterfoil.jobs") == []
+
+
+def test_an_add_on_is_refunded_and_the_access_stays(place: Place) -> None:
+    place.settle("a", line={"days": 30, "deviceLimit": 1})
+    place.settle("b", "addon", line={"deviceLimit": 2})
+    place.work()
+
+    place.refund("b")
+    place.work()
+
+    assert place.rows(STATES) == [("a", "fulfilled"), ("b", "refunded")]
+    assert (place.user().status, place.user().hwid_device_limit) == ("ACTIVE", 2)
+
+
+def test_what_cannot_be_decided_waits_for_a_person(place: Place) -> None:
+    place.settle("a", "addon", line={"days": 7})
+    place.refund("nobody")
+
+    place.work()
+
+    dead = place.rows("SELECT kind, error_code FROM counterfoil.jobs_dead ORDER BY 1")
+    assert dead == [
+        ("order_fanout", "no_entitlement"),
+        ("order_refund", "order_missing"),
+    ]
+    assert place.panel.book() == []
