@@ -31,6 +31,7 @@ BEGIN
             SELECT j.stream_id
               FROM counterfoil.jobs j
              WHERE j.state = 'waiting'
+               AND NOT j.is_suspect
                AND j.queue = 'default'
                AND j.priority = 1
                AND j.run_at >= low

@@ -46,6 +46,26 @@ def plain(value: object, path: str = "", depth: int = 0) -> Plain:
     return _scalar(value, path)
 
 
+def cleaned(value: object, levels: int = DEEPEST) -> object:
+    """Return JSON with its texts and names cleaned; what is no JSON stays as it is.
+
+    Raises:
+        ValueError: it is nested deeper than `levels`.
+    """
+    if levels < 0:
+        msg = f"nested at most {DEEPEST} deep"
+        raise ValueError(msg)
+    if isinstance(value, str):
+        return clean(value)
+    if _is_mapping(value):
+        return {
+            cleaned(name): cleaned(member, levels - 1) for name, member in value.items()
+        }
+    if _is_sequence(value):
+        return [cleaned(member, levels - 1) for member in value]
+    return value
+
+
 def _scalar(value: object, path: str) -> Plain:
     match value:
         case None | bool():

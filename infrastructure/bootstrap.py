@@ -27,6 +27,7 @@ from infrastructure.installation import (
     refusals_in_our_words,
 )
 from infrastructure.kind_table import kind_table
+from infrastructure.kinds_alone import recipe_of
 from infrastructure.lifetime import leave, work_until_stopped
 from infrastructure.postgres import migrator
 from infrastructure.processor.worker import Worker, WorkerOptions
@@ -144,6 +145,7 @@ class Composition:
             max_concurrent=settings.job_max_concurrent,
             grace_seconds=settings.shutdown_grace_seconds,
             listen_url=place.uri if is_embedded else settings.listen_url,
+            suspects=recipe_of(place),
         )
 
     def migrate(self, *, only_check: bool) -> SchemaState:

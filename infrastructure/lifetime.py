@@ -3,6 +3,7 @@
 SIGTERM, SIGINT        polite stop, exit code 0
 a second one           ends the process at once, as the signal does by itself
 a thread that raised   exit code 70: better no worker than half of one
+a handler's own thread is the handler's affair, and only told of
 """
 
 import os
@@ -10,8 +11,9 @@ import signal
 import sys
 import threading
 import traceback
+import weakref
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 from typing import Final, Protocol
@@ -43,6 +45,7 @@ def work_until_stopped(worker: Runnable) -> None:
     threading.excepthook = _end_the_process
     with _stop_signal() as stop:
         worker.start()
+        _ours.update(threading.enumerate())
         # Not for ever: a signal that arrives while the main thread is stopped (SIGCONT,
         # then SIGTERM at once) is taken by another thread and wakes this one not.
         while not stop.wait(_LOOK_SECONDS):
@@ -52,8 +55,9 @@ def work_until_stopped(worker: Runnable) -> None:
 
 def leave(code: int) -> None:
     """End the process now: a handler inside a provider call cannot hold it up."""
-    sys.stdout.flush()
-    sys.stderr.flush()
+    with suppress(OSError, ValueError):  # a handler may have closed them
+        sys.stdout.flush()
+        sys.stderr.flush()
     os._exit(code)
 
 
@@ -71,15 +75,21 @@ def _stop_signal() -> Generator[threading.Event]:
     yield stop
 
 
+_ours: weakref.WeakSet[threading.Thread] = weakref.WeakSet()
+"""The threads of the worker itself; none known means that it has just begun."""
+
+
 def _end_the_process(died: threading.ExceptHookArgs) -> None:
     if died.exc_type is SystemExit:
         return
     frames = traceback.extract_tb(died.exc_traceback)
+    is_ours = not _ours or died.thread in _ours
     # The kind and place alone: a message may hold what a provider said (I12).
     emit(
-        "thread died",
+        "thread died" if is_ours else "thread of a handler died",
         thread=died.thread.name if died.thread is not None else "unknown",
         error=died.exc_type.__name__,
         place=f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else "",
     )
-    leave(DEAD_THREAD)
+    if is_ours:
+        leave(DEAD_THREAD)

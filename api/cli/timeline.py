@@ -97,6 +97,10 @@ def _as(form: str) -> Told:
     return form.format
 
 
+def _some(form: str) -> Told:
+    return lambda value: form.format(value) if value else ""
+
+
 def _instant(form: str) -> Told:
     def told(value: object) -> str:
         try:
@@ -181,6 +185,8 @@ _MEMBERS: Final[Mapping[str, Told]] = {
     "lease_seconds": _as("lease {} s"),
     "run_at": _instant("due {}"),
     "retry_at": _instant("again {}"),
+    "crashes": _some("{} crashes"),
+    "is_suspect": _some("alone"),
     "until": _instant("until {}"),
     "parkings": _as("parking {}"),
     "covered_by": _stream("by operation …{}"),

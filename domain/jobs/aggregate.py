@@ -48,6 +48,10 @@ LARGEST_ATTEMPT = 2**31 - 1
 """Counters stop here instead of overflowing the column (S9)."""
 
 
+HANDLER_TIMEOUT = "handler_timeout"
+"""Code of an attempt whose handler was still running at its hard deadline."""
+
+
 class Stage(StrEnum):
     """Where a job is in its life; the stored words."""
 
@@ -84,6 +88,10 @@ class Job(State, frozen=True, kw_only=True):
     """Attempts spent; a running job has spent the one it is in."""
     parkings: int = 0
     """Parkings in this episode; a finished attempt starts a new one."""
+    crashes: int = 0
+    """Processes that are known to have died of it; a retry by a person starts anew."""
+    is_suspect: bool = False
+    """Whether its process may have died of it: then it runs alone."""
     token: int | None = None
     """Fencing token of the present claim; None unless running."""
     owner: Owner | None = None
@@ -161,20 +169,7 @@ def decide(job: Job, command: JobCommand) -> tuple[JobEvent, ...]:
 
 def _enqueue(job: Job, command: Enqueue) -> tuple[JobEvent, ...]:
     _require(job, "enqueue", Stage.UNBORN)
-    return (
-        Enqueued(
-            kind=command.kind,
-            queue=command.queue,
-            priority=command.priority,
-            args=command.args,
-            unique_key=command.unique_key,
-            serial_key=command.serial_key,
-            serial_order=command.serial_order,
-            run_at=command.run_at,
-            max_attempts=command.max_attempts,
-            deadline=command.deadline,
-        ),
-    )
+    return (Enqueued(**msgspec.structs.asdict(command)),)
 
 
 def _cancel(job: Job, command: Cancel) -> tuple[JobEvent, ...]:
@@ -194,7 +189,7 @@ def _require(job: Job, command: str, *stages: Stage) -> None:
 def evolve(job: Job, event: JobEvent) -> Job:
     """Return the state after `event`.  Total: history is never rejected."""
     replace = msgspec.structs.replace
-    job = replace(job, version=job.version + 1)
+    job = _trusted(job, event)
     match event:
         case Enqueued():
             return _born(job, event)
@@ -234,20 +229,28 @@ def evolve(job: Job, event: JobEvent) -> Job:
             assert_never(event)
 
 
+def _trusted(job: Job, event: JobEvent) -> Job:
+    """Return `job` one event later, with what the event says about its crashes."""
+    replace = msgspec.structs.replace
+    job = replace(job, version=job.version + 1)
+    match event:
+        case LeaseExpired():
+            return replace(job, crashes=event.crashes, is_suspect=event.is_suspect)
+        case AttemptFailed() if event.code == HANDLER_TIMEOUT:
+            return job  # nobody saw its handler return
+        case AttemptFailed() | Snoozed() | Parked() if job.is_suspect:
+            # Its handler returned.  What has ended a process stays alone for ever.
+            return replace(job, is_suspect=job.crashes > 0)
+        case Retried():
+            return replace(job, crashes=0)
+        case _:
+            return job
+
+
 def _born(job: Job, event: Enqueued) -> Job:
-    return msgspec.structs.replace(
-        job,
-        stage=Stage.WAITING,
-        kind=event.kind,
-        queue=event.queue,
-        priority=event.priority,
-        unique_key=event.unique_key,
-        serial_key=event.serial_key,
-        serial_order=event.serial_order,
-        run_at=event.run_at,
-        max_attempts=event.max_attempts,
-        deadline=event.deadline,
-    )
+    facts = msgspec.structs.asdict(event)
+    del facts["args"]  # the one member that no rule ever asks for
+    return msgspec.structs.replace(job, stage=Stage.WAITING, **facts)
 
 
 def _waiting(job: Job, run_at: Instant, attempt: int, cause: Cause | None) -> Job:

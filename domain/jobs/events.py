@@ -103,7 +103,8 @@ class Released(Event, frozen=True, kw_only=True):
 class LeaseExpired(Event, frozen=True, kw_only=True):
     """The holder stopped confirming; the job waits again from `retry_at`.
 
-    `cause` is `process_gone` (its boot id stopped beating) or `lease_lost`.
+    `cause` is `process_gone` (its boot id stopped beating, or the process that it had
+    for itself ended without a word) or `lease_lost`.
     """
 
     tag: ClassVar[str] = "job.lease_expired"
@@ -111,6 +112,10 @@ class LeaseExpired(Event, frozen=True, kw_only=True):
     token: int
     cause: str
     retry_at: Instant
+    crashes: int = 0
+    """Processes that are known to have died of it; see `domain.jobs.verdict`."""
+    is_suspect: bool = False
+    """Whether it runs next alone, because it may have ended its process."""
 
 
 class Discarded(Event, frozen=True, kw_only=True):

@@ -38,6 +38,8 @@ class Budget(msgspec.Struct, frozen=True, kw_only=True):
 
     max_attempts: int
     backoff: Backoff = Backoff()
+    max_crashes: int = 3
+    """Processes that may die of a job before it is dead (`worker_crashed`)."""
 
     def of(self, job: Job) -> int:
         """Return the attempts that `job` may spend; its own number wins."""
@@ -64,6 +66,12 @@ class LeaseLost(msgspec.Struct, frozen=True, kw_only=True):
 
     cause: str
     call_began: bool = False
+    died: bool = False
+    """Whether its process ended without a word, so that it may have died of the job."""
+    was_only: bool = False
+    """Whether nothing else ran in that process that could have ended it."""
+    how: str = ""
+    """How the process ended, where that was seen at once."""
 
 
 class Unfit(msgspec.Struct, frozen=True, kw_only=True):
@@ -220,18 +228,53 @@ def _parked(
 def _expired(
     job: Job, token: int, ending: LeaseLost, budget: Budget, moment: Moment
 ) -> JobEvent:
+    """Return what follows from a lease that ended.
+
+    Who died with others is a suspect, and runs next alone.  Only a death while alone
+    raises the count; the first that proves it explains the death before it as well, so
+    that what always ends its process is started as often as the count allows.
+    """
+    crashes = _crashes(job, ending)
     attempt = job.attempt if ending.call_began else _given_back(job)
-    if ending.call_began and attempt >= budget.of(job):
+    code, error = _beyond_rescue(job, ending, budget, crashes)
+    if code:
         return Discarded(
             attempt=attempt,
             token=token,
-            code="budget_spent",
+            code=code,
             error_code=ending.cause,
-            error="the lease ended after a provider had been asked",
+            error=error,
         )
+    # Who was rescued has waited for a lease to end already.
+    is_fresh = crashes > job.crashes and ending.how != ""
+    wait = budget.backoff.delay(crashes, moment.spin) if is_fresh else timedelta()
     return LeaseExpired(
-        attempt=attempt, token=token, cause=ending.cause, retry_at=moment.now
+        attempt=attempt,
+        token=token,
+        cause=ending.cause,
+        retry_at=moment.now + wait,
+        crashes=crashes,
+        is_suspect=job.is_suspect or ending.died,
     )
+
+
+def _crashes(job: Job, ending: LeaseLost) -> int:
+    if not (ending.died and job.is_suspect):
+        return job.crashes
+    least = 1 if ending.was_only else 0
+    return min(max(job.crashes, least), LARGEST_ATTEMPT - 1) + 1
+
+
+def _beyond_rescue(
+    job: Job, ending: LeaseLost, budget: Budget, crashes: int
+) -> tuple[str, str]:
+    """Return code and text of a job that is dead with its lease; "" if it is not."""
+    if crashes > job.crashes and crashes >= budget.max_crashes:
+        last = f", the last by {ending.how}" if ending.how else ""
+        return "worker_crashed", f"{crashes} processes died of it{last}"
+    if ending.call_began and job.attempt >= budget.of(job):
+        return "budget_spent", "the lease ended after a provider had been asked"
+    return "", ""
 
 
 def _name(told: str) -> str:

@@ -8,11 +8,11 @@ from typing import Final
 
 from application.job_kinds import HEARTBEAT_SECONDS, Kinds
 from domain.jobs.events import Owner
-from domain.jobs.outcome import Retry
 from infrastructure.errors import DatabaseUnavailableError
 from infrastructure.postgres.database import Connection, Database, connect
 from infrastructure.processor.heartbeat import beat, deregister, register
 from infrastructure.processor.leases import Leases
+from infrastructure.processor.running import TIMED_OUT
 from infrastructure.processor.settler import Settler
 from infrastructure.telemetry import emit
 
@@ -125,9 +125,13 @@ class Heartbeat:
             self._was_frozen = True
         self._ticked_at = now
         for held in self._leases.all():
-            if held.begun_at is not None and now > held.run_ends_at():
-                self._settler.put(
-                    held,
-                    Retry(code="handler_timeout", error="the hard deadline passed"),
+            if held.is_overdue(now) and self._settler.put(held, TIMED_OUT):
+                # It may never return; until it does, its slot is taken.
+                emit(
+                    "slot occupied",
+                    job=str(held.job.id),
+                    kind=held.job.kind,
+                    queue=held.job.queue,
+                    after_seconds=held.kind.deadline_seconds,
                 )
         return stopped

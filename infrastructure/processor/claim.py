@@ -7,26 +7,24 @@ walked over again and again (mechanisms 16, 17, 21).
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final, cast
+from typing import Final, LiteralString, NamedTuple
+from uuid import UUID
 
 import msgspec
 import psycopg
 
 from domain.jobs.aggregate import LARGEST_ATTEMPT
 from domain.jobs.events import Owner
-from infrastructure.errors import CommitUnknownError
 from infrastructure.ids import new_id
-from infrastructure.postgres.database import Connection, transaction
+from infrastructure.postgres.database import Connection
 from infrastructure.postgres.heads.table import number, uuid
-from infrastructure.postgres.utc import instant_sent
 from infrastructure.processor.barred import Barred
 from infrastructure.processor.claimed import (
     COLUMNS,
     ClaimedJob,
-    ClaimInDoubtError,
-    job_of,
+    commit_claim,
 )
 from infrastructure.processor.identity import actor_of
 from infrastructure.processor.low_water import EPOCH, HEAD_STARTS, LowWater, look
@@ -63,6 +61,7 @@ WITH moment AS MATERIALIZED (
                 ORDER BY e.serial_order, e.run_at, e.stream_id
                 LIMIT 1) front ON true
          WHERE j.state = 'waiting'
+           AND NOT j.is_suspect
            AND j.queue = %(queue)s
            AND j.priority = p.priority
            AND j.run_at >= p.low
@@ -136,6 +135,22 @@ _NAME: Final = "SELECT stream_id FROM picked"
 _CLAIM: Final = _PICK + _TAKE + COLUMNS + _TELL
 _FRONT: Final = _PICK + _NAME
 
+# The same in every other respect: keys, priorities, turns.
+_PICK_SUSPECT: Final = _PICK.replace("AND NOT j.is_suspect", "AND j.is_suspect")
+_CLAIM_SUSPECT: Final = _PICK_SUSPECT + _TAKE + COLUMNS + _TELL
+_FRONT_SUSPECT: Final = _PICK_SUSPECT + _NAME
+
+
+class _Statements(NamedTuple):
+    claim: LiteralString
+    front: LiteralString
+    """Names the row that a claim of one job would take."""
+    are_suspects: bool
+
+
+_TRUSTED: Final = _Statements(_CLAIM, _FRONT, are_suspects=False)
+_SUSPECTS: Final = _Statements(_CLAIM_SUSPECT, _FRONT_SUSPECT, are_suspects=True)
+
 
 @dataclass(frozen=True, slots=True)
 class Scan:
@@ -171,6 +186,9 @@ class Claimer:
         self._actor = actor_of(owner)
         self._water: dict[Lane, LowWater] = {}
         self._barred = Barred()
+        self.lingering: Callable[[], list[UUID]] = list
+        """Returns jobs that are not to be claimed, because a handler of theirs still
+        runs in this process."""
 
     def scan(self, connection: Connection, lane: Lane, n: int, at: float) -> Scan:
         """Return up to `n` jobs, claimed and committed; `at` is monotonic seconds.
@@ -191,11 +209,32 @@ class Claimer:
             "kinds": list(lane.kinds),
             "n": n,
             "lows": water.lows,
-            "barred": self._barred.jobs(at),
+            "barred": self._left_out(at),
         }
-        jobs = self._claimable(connection, asked, at)
+        jobs = self._claimable(connection, asked, at, _TRUSTED)
         water.is_short = len(jobs) < n and not is_full
         return Scan(jobs, is_full or (water.is_short and not water.is_full_due(at)))
+
+    def suspect(
+        self, connection: Connection, lane: Lane, at: float
+    ) -> list[ClaimedJob]:
+        """Return the next suspect of `lane` if any is due, claimed and committed.
+
+        Raises:
+            ClaimInDoubtError: see `scan`.
+            DatabaseUnavailableError: nothing was claimed.
+        """
+        asked = self._constant | {
+            "queue": lane.queue,
+            "kinds": list(lane.kinds),
+            "n": 1,
+            "lows": [EPOCH] * len(HEAD_STARTS),
+            "barred": self._left_out(at),
+        }
+        return self._claimable(connection, asked, at, _SUSPECTS)
+
+    def _left_out(self, at: float) -> list[UUID]:
+        return self._barred.jobs(at) + self.lingering()
 
     def warm(self, connection: Connection) -> None:
         """Have the claim planned over a new connection before anybody waits for it.
@@ -210,7 +249,7 @@ class Claimer:
             "lows": [EPOCH] * len(HEAD_STARTS),
             "barred": [],
         }
-        self._claimable(connection, asked, time.monotonic())
+        self._claimable(connection, asked, time.monotonic(), _TRUSTED)
 
     def look(
         self, connection: Connection, lanes: Sequence[Lane], at: float
@@ -229,7 +268,11 @@ class Claimer:
         return self._water.setdefault(lane, LowWater(lane.queue))
 
     def _claimable(
-        self, connection: Connection, asked: dict[str, object], at: float
+        self,
+        connection: Connection,
+        asked: dict[str, object],
+        at: float,
+        statements: _Statements,
     ) -> list[ClaimedJob]:
         """Return what is claimed; less than asked for when a row refuses to be.
 
@@ -239,26 +282,16 @@ class Claimer:
             claim_id = new_id()
             meta = {"actor": self._actor, "commit_id": claim_id}
             told = msgspec.json.encode(meta).decode()
-            return _once(connection, asked | {"claim_id": claim_id, "meta": told})
+            mine = asked | {"claim_id": claim_id, "meta": told}
+            return commit_claim(
+                connection, statements.claim, mine, suspects=statements.are_suspects
+            )
         except (psycopg.DataError, psycopg.IntegrityError) as error:
             n = number(asked["n"])
             if n > 1:
-                return self._claimable(connection, asked | {"n": n // 2}, at)
-            for (job,) in connection.execute(_FRONT, asked).fetchall():
+                fewer = asked | {"n": n // 2}
+                return self._claimable(connection, fewer, at, statements)
+            for (job,) in connection.execute(statements.front, asked).fetchall():
                 emit("job barred", job=str(job), error=type(error).__name__)
                 self._barred.add(uuid(job), at)
             return []
-
-
-def _once(connection: Connection, asked: dict[str, object]) -> list[ClaimedJob]:
-    jobs: list[ClaimedJob] = []
-    try:
-        with transaction(connection, keyed=True):
-            rows = connection.execute(
-                _CLAIM, asked, prepare=True, binary=True
-            ).fetchall()
-            at = instant_sent(cast("bytes", rows[0][-1])) if rows else None
-            jobs = [job_of(row[:-1], at) for row in rows if at]
-    except CommitUnknownError as error:
-        raise ClaimInDoubtError(jobs, uuid(asked["claim_id"])) from error
-    return jobs

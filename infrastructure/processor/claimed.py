@@ -1,16 +1,17 @@
 """One claim of one job, and what becomes of claims whose COMMIT was not answered."""
 
 import time
-from collections.abc import Sequence
-from typing import Final, cast
+from collections.abc import Mapping, Sequence
+from typing import Final, LiteralString, cast
 from uuid import UUID
 
 import msgspec
 
 from domain.event import Instant
-from infrastructure.errors import DatabaseUnavailableError
+from infrastructure.errors import CommitUnknownError, DatabaseUnavailableError
 from infrastructure.postgres.database import Connection, transaction
-from infrastructure.postgres.heads.table import instant
+from infrastructure.postgres.heads.table import instant, uuid
+from infrastructure.postgres.utc import instant_sent
 
 COLUMNS: Final = """
 SELECT stream_id, tenant_id, kind, token, attempt, max_attempts, args::text, deadline,
@@ -78,12 +79,47 @@ class ClaimInDoubtError(DatabaseUnavailableError):
 
     code = "claim_in_doubt"
 
-    def __init__(self, jobs: Sequence[ClaimedJob], claim_id: UUID) -> None:
+    def __init__(
+        self,
+        jobs: Sequence[ClaimedJob],
+        claim_id: UUID,
+        *,
+        are_suspects: bool = False,
+    ) -> None:
         """Keep what the claim had answered before its end was lost."""
         self.jobs = tuple(jobs)
         self.claim_id = claim_id
         self.at = time.monotonic()
+        self.are_suspects = are_suspects
         super().__init__("the answer of COMMIT was lost")
+
+
+def commit_claim(
+    connection: Connection,
+    statement: LiteralString,
+    asked: Mapping[str, object],
+    *,
+    suspects: bool,
+) -> list[ClaimedJob]:
+    """Return what `statement` claims, committed.
+
+    Raises:
+        ClaimInDoubtError: the answer of COMMIT was lost.
+        DatabaseUnavailableError: nothing was claimed.
+    """
+    jobs: list[ClaimedJob] = []
+    try:
+        with transaction(connection, keyed=True):
+            rows = connection.execute(
+                statement, asked, prepare=True, binary=True
+            ).fetchall()
+            at = instant_sent(cast("bytes", rows[0][-1])) if rows else None
+            jobs = [job_of(row[:-1], at) for row in rows if at]
+    except CommitUnknownError as error:
+        raise ClaimInDoubtError(
+            jobs, uuid(asked["claim_id"]), are_suspects=suspects
+        ) from error
+    return jobs
 
 
 def adopt(connection: Connection, doubt: ClaimInDoubtError) -> list[ClaimedJob]:

@@ -4,6 +4,7 @@ import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 import psycopg
@@ -14,11 +15,12 @@ from infrastructure.errors import DatabaseUnavailableError
 from infrastructure.postgres.database import Connection, Database
 from infrastructure.processor.claim import Claimer, Lane
 from infrastructure.processor.claimed import ClaimedJob, ClaimInDoubtError, adopt
-from infrastructure.processor.leases import Leases
+from infrastructure.processor.leases import Held, Leases
 from infrastructure.processor.notices.heard import Notices
 from infrastructure.processor.notices.sign import IdleSign
 from infrastructure.processor.settler import Settler
 from infrastructure.processor.slots import PREFETCH, Slots
+from infrastructure.processor.suspects.lane import SuspectLane
 from infrastructure.telemetry import emit
 
 _PAUSE_SECONDS: Final = 0.1
@@ -44,6 +46,8 @@ class Parts:
     leases: Leases
     slots: Slots
     settler: Settler
+    most_alone: int = 1
+    """Suspects that may run here at once."""
 
 
 class ClaimLoop:
@@ -62,6 +66,8 @@ class ClaimLoop:
         self._claimer = Claimer(
             owner, {name: kind.lease_seconds for name, kind in kinds.items()}
         )
+        self._claimer.lingering = slots.lingering
+        self._suspects = SuspectLane(self._claimer, slots, kinds, parts.most_alone)
         self._routes = _routes(kinds, slots.queues)
         self._more_due: set[Lane] = set()
         """Lanes whose last claim got all it asked for."""
@@ -136,7 +142,8 @@ class ClaimLoop:
         due, is_known = self._due(connection, routes, notified)
         for held in self._slots.surplus():
             self._settler.give_back(held, "waited_for_a_thread")
-        claimed = 0
+        take = partial(self._hand_over, since=self._leases.now(), alone=True)
+        claimed = self._suspects.claim(connection, take)
         for route in routes:
             if route.lane in self._more_due or route.lane.queue in due:
                 claimed += (
@@ -145,8 +152,12 @@ class ClaimLoop:
                     else self._scan(connection, route.lane, rooms[route])
                 )
             elif route.is_direct and is_known:
-                self._slots.unreserve(route.lane.queue)
+                self._unreserve(route.lane.queue)
         return claimed
+
+    def _unreserve(self, queue: str) -> None:
+        if queue not in self._suspects.in_vain:
+            self._slots.unreserve(queue)
 
     def _due(
         self, connection: Connection, routes: list[_Route], notified: set[str]
@@ -207,9 +218,22 @@ class ClaimLoop:
         else:
             self._more_due.discard(lane)
 
-    def _hand_over(self, jobs: list[ClaimedJob], since: float) -> None:
+    def _hand_over(
+        self, jobs: list[ClaimedJob], since: float, *, alone: bool = False
+    ) -> list[Held]:
+        """Return the claims that were handed to the threads."""
         pairs = [(job, self._kinds[job.kind]) for job in jobs]
-        self._slots.put(self._leases.take(pairs, since))
+        held = self._leases.take(pairs, since, alone=alone)
+        at_work = {it.job.id: it for it in self._slots.at_work()} if held else {}
+        for each in held:
+            if each.job.id in at_work:
+                # The new claim proves that the old one was lost; its handler still
+                # runs, and there must not be two of one job in one process.
+                at_work[each.job.id].is_lost = True
+                self._settler.give_back(each, "still_running_here", _PAUSE_SECONDS)
+        free = [each for each in held if each.job.id not in at_work]
+        self._slots.put(free)
+        return free
 
     def _adopt(self, doubt: ClaimInDoubtError) -> None:
         """Adopt what a claim whose answer was lost had committed (mechanisms 10)."""
@@ -227,7 +251,7 @@ class ClaimLoop:
             emit("claim adopted", jobs=len(jobs), of=len(doubt.jobs))
             # Counted from before the lost claim: never longer than it really is.
             since = self._leases.now() - (time.monotonic() - doubt.at)
-            self._hand_over(jobs, since)
+            self._hand_over(jobs, since, alone=doubt.are_suspects)
             return
 
     def _pause(self) -> float:

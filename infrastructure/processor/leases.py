@@ -31,11 +31,15 @@ class Held:
     """When our belief in the lease ends, in boot time."""
     begun_at: float | None = None
     """When its handler began; None while it is buffered."""
+    is_alone: bool = False
+    """Whether it was claimed as a suspect, to run in a process of its own."""
     cancel_requested: bool = False
     is_lost: bool = False
     """A superior claim exists, or the head is gone: nothing we do counts."""
     is_ended: bool = False
     """An ending was handed to the settler; a later one of the handler is dropped."""
+    has_returned: bool = False
+    """Whether its handler runs no more, whatever ended the run."""
     called_provider: bool = False
     progress: str | None = None
     """JSON text that the next heartbeat saves; None when there is nothing new."""
@@ -71,6 +75,10 @@ class Held:
         begun = self.lease_ends_at if self.begun_at is None else self.begun_at
         return begun + self.kind.deadline_seconds
 
+    def is_overdue(self, now: float) -> bool:
+        """Whether its handler has begun, and should have returned by now."""
+        return self.begun_at is not None and now > self.run_ends_at()
+
 
 @dataclass(frozen=True, slots=True)
 class Confirmation:
@@ -100,11 +108,15 @@ class Leases:
         return self._clock()
 
     def take(
-        self, jobs: Iterable[tuple[ClaimedJob, AnyKind]], since: float
+        self,
+        jobs: Iterable[tuple[ClaimedJob, AnyKind]],
+        since: float,
+        *,
+        alone: bool = False,
     ) -> list[Held]:
         """Hold claimed jobs whose leases count from `since`, before the claim."""
         held = [
-            Held(job=job, kind=kind, lease_ends_at=since + kind.lease_seconds)
+            Held(job, kind, since + kind.lease_seconds, is_alone=alone)
             for job, kind in jobs
         ]
         with self._changed:

@@ -43,6 +43,7 @@ SELECT moment.at,
                     SELECT j.run_at
                       FROM counterfoil.jobs j
                      WHERE j.state = 'waiting'
+                       AND NOT j.is_suspect
                        AND j.queue = q.queue
                        AND j.priority = q.priority
                        AND j.run_at >= q.low

@@ -28,7 +28,18 @@ _SETTLED_MEANWHILE: Final = Refused("lease_lost")
 _EXPIRED: Final = """
 SELECT j.stream_id, j.token, j.kind, j.args::text, j.correlation_id, j.unique_key,
        w.boot_id IS NULL OR w.stopped_at IS NOT NULL
-           OR w.beat_at < counterfoil.now() - make_interval(secs => %(silence)s)
+           OR w.beat_at < counterfoil.now() - make_interval(secs => %(silence)s),
+       -- Who said goodbye has died of nothing, and of a stranger nothing is known.
+       w.stopped_at IS NULL
+           AND w.beat_at < counterfoil.now() - make_interval(secs => %(silence)s),
+       -- Any other that was not alone may have ended the process as well.
+       NOT EXISTS (SELECT
+                     FROM counterfoil.jobs o
+                    WHERE j.is_suspect
+                      AND o.state = 'running'
+                      AND o.owner_boot = j.owner_boot
+                      AND o.stream_id <> j.stream_id
+                      AND NOT o.is_suspect)
   FROM counterfoil.jobs j
   LEFT JOIN counterfoil.workers w ON w.boot_id = j.owner_boot
  WHERE j.state = 'running'
@@ -149,7 +160,8 @@ class Rescuer:
             record=record,
             correlation_id=text(row[4]),
         )
-        lost = LeaseLost(cause="process_gone" if row[6] else "lease_lost")
+        cause = "process_gone" if row[6] else "lease_lost"
+        lost = LeaseLost(cause=cause, died=bool(row[7]), was_only=bool(row[8]))
         group = settlement(claimed, lost, self._actor, still=_has_expired)
         result = self._units.commit([group])[0]
         if result == _SETTLED_MEANWHILE:

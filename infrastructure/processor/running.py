@@ -1,14 +1,15 @@
 """Run one claimed job: decode, check, handle; whatever happens becomes an ending."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID
 
 import msgspec
 
+from application.context import Context
+from domain.errors import InvalidRequestError
 from domain.event import JsonObject
-from domain.jobs.aggregate import Job, Stage
+from domain.jobs.aggregate import HANDLER_TIMEOUT, Job, Stage
 from domain.jobs.outcome import (
     Ambiguous,
     Cancel,
@@ -19,11 +20,31 @@ from domain.jobs.outcome import (
     Snooze,
 )
 from domain.jobs.verdict import Ending, Interrupted, Unfit, before_run
+from domain.plain_json import cleaned, plain
 from domain.text import storable
 from infrastructure.errors import DatabaseUnavailableError
 from infrastructure.processor.claimed import ClaimedJob
 from infrastructure.processor.leases import Held, Leases
 from infrastructure.telemetry import emit
+
+LARGEST_PROGRESS_BYTES: Final = 65_536
+
+
+def progress_text(value: JsonObject) -> str:
+    """Return progress as it may be saved: cleaned JSON text.
+
+    Whatever is wrong with it is the handler's fault, and told to it: not to the
+    heartbeat, which saves everybody's.
+
+    Raises:
+        TypeError: it is no JSON.
+        ValueError: it is too large or too deep.
+    """
+    told = msgspec.json.encode(cleaned(value))
+    if len(told) > LARGEST_PROGRESS_BYTES:
+        msg = f"progress: at most {LARGEST_PROGRESS_BYTES} bytes of JSON"
+        raise ValueError(msg)
+    return told.decode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +103,7 @@ class RunContext:
 
     def progress(self, value: JsonObject) -> None:
         """See `Context.progress`."""
-        # Encoded here: what is no JSON is the handler's fault, not the heartbeat's.
-        self.held.show(msgspec.json.encode(value).decode())
+        self.held.show(progress_text(value))
 
     def log(self, event: str, **values: str | float | bool | None) -> None:
         """See `Context.log`."""
@@ -91,8 +111,23 @@ class RunContext:
         emit(event, job=str(job.id), kind=job.kind, attempt=job.attempt, **values)
 
 
+TIMED_OUT: Final = Retry(code=HANDLER_TIMEOUT, error="the hard deadline passed")
+
+
 def run(held: Held, leases: Leases) -> Ending:
     """Return how the run of one claimed job ended; never raises."""
+    refused = unfit(held, leases)
+    if refused is not None:
+        return refused
+    args = decoded(held)
+    if isinstance(args, Unfit):
+        return args
+    held.begun_at = leases.now()
+    return handled(held, args, RunContext(held, leases))
+
+
+def unfit(held: Held, leases: Leases) -> Ending | None:
+    """Return how a claimed job ends before it has begun; None if it may begin."""
     job = held.job
     if held.is_lost or leases.now() >= held.lease_ends_at:
         # It waited here for too long, or the process was frozen: it may have a new
@@ -100,26 +135,29 @@ def run(held: Held, leases: Leases) -> Ending:
         return Interrupted(cause="lease_lost")
     if held.cancel_requested:
         return Interrupted(cause="cancel_requested")
-    refused = before_run(_as_state(job), held.kind.budget, job.claimed_at)
-    if refused is not None:
-        return refused
+    return before_run(_as_state(job), held.kind.budget, job.claimed_at)
+
+
+def decoded(held: Held) -> Any | Unfit:  # noqa: ANN401 - the struct of the kind
+    """Return the arguments as the kind's struct, whatever its own checks raise."""
     try:
-        args = msgspec.json.decode(job.args, type=held.kind.args)
-    except (msgspec.ValidationError, msgspec.DecodeError, RecursionError) as error:
-        return Unfit(code="undecodable", error=storable(str(error)))
-    held.begun_at = leases.now()
-    return _handled(held, args, RunContext(held, leases))
+        return msgspec.json.decode(held.job.args, type=held.kind.args)
+    except BaseException as error:  # noqa: BLE001 - the job runner: a struct may have checks of its maker's own
+        return Unfit(code="undecodable", error=storable(_told(error)))
 
 
-def _handled(held: Held, args: Any, context: RunContext) -> Ending:  # noqa: ANN401 - the struct of the kind, decoded just before
+def handled(held: Held, args: Any, context: Context) -> Ending:  # noqa: ANN401 - the struct of the kind, decoded just before
+    """Return what the handler said, or what became of it instead; never raises."""
     try:
         outcome = held.kind.handler(args, context)
-        fault = _fault(outcome)
+        ending = checked(outcome)
     except DatabaseUnavailableError as error:
         return _without_database(held, error)
     except BaseException as error:  # noqa: BLE001 - the job runner: a handler may raise anything, SystemExit too
         return _crashed(held, _told(error))
-    return outcome if fault is None else fault(held)
+    if isinstance(ending, Retry) and ending.code == _CRASHED:
+        _tell_crash(held, ending)
+    return ending
 
 
 def _without_database(held: Held, error: DatabaseUnavailableError) -> Ending:
@@ -133,23 +171,34 @@ def _without_database(held: Held, error: DatabaseUnavailableError) -> Ending:
 _DATABASE_WAIT_SECONDS: Final = 1.0
 
 
+_CRASHED: Final = "handler_crashed"
+
+
 def _crashed(held: Held, told: str) -> Retry:
-    error = storable(told)
+    crash = Retry(code=_CRASHED, error=storable(told))
+    _tell_crash(held, crash)
+    return crash
+
+
+def _tell_crash(held: Held, crash: Retry) -> None:
     job = held.job
-    emit("handler crashed", job=str(job.id), kind=job.kind, error=error)
-    return Retry(code="handler_crashed", error=error)
+    emit("handler crashed", job=str(job.id), kind=job.kind, error=storable(crash.error))
 
 
 def _told(error: BaseException) -> str:
+    """Return what an exception says, as far as it can say anything.
+
+    One of a handler's own make may raise again while it is shown.
+    """
     try:
         return f"{type(error).__name__}: {error}"
-    except Exception:  # noqa: BLE001 - an exception of the handler's own make may fail to show itself
+    except BaseException:  # noqa: BLE001 - see above
         return type(error).__name__
 
 
 _OUTCOMES: Final = (Completed, Retry, Snooze, Park, Fail, Cancel, Ambiguous)
 
-_SHAPES: Final = {
+OUTCOME_SHAPES: Final = {
     outcome: msgspec.defstruct(
         outcome.__name__,
         [
@@ -166,29 +215,52 @@ _SHAPES: Final = {
 _PLAIN: Final = Completed()
 
 
-def _fault(outcome: object) -> Callable[[Held], Ending] | None:
-    """Return what a handler's answer becomes if it is none, or None if it is one.
+LARGEST_RESULT_BYTES: Final = 262_144
+"""Of a result as JSON: as much as the front door takes as arguments."""
+
+
+def checked(outcome: object) -> Ending:
+    """Return a handler's answer, or what it becomes if it is none.
 
     The types are promises of the handler alone; what breaks them must not be
     stored, because no reader could decode it again.
     """
-    if not isinstance(outcome, _OUTCOMES):
+    if not isinstance(outcome, _OUTCOMES) or type(outcome) not in OUTCOME_SHAPES:
         told = f"the handler returned {type(outcome).__name__}, not an Outcome"
-        return lambda held: _crashed(held, told)
+        return Retry(code=_CRASHED, error=told)
     if outcome == _PLAIN:
-        return None
+        return outcome
     try:
-        msgspec.convert(msgspec.structs.asdict(outcome), _SHAPES[type(outcome)])
+        msgspec.convert(msgspec.structs.asdict(outcome), OUTCOME_SHAPES[type(outcome)])
     except msgspec.ValidationError as error:
         told = f"the handler returned a malformed outcome: {error}"
-        return lambda held: _crashed(held, told)
+        return Retry(code=_CRASHED, error=told)
     if isinstance(outcome, Completed) and outcome.result is not None:
-        try:
-            msgspec.json.encode(outcome.result)
-        except (TypeError, ValueError, OverflowError, RecursionError) as error:
-            unstorable = Fail(code="unstorable_result", error=_told(error))
-            return lambda _held: unstorable
-    return None
+        return _bounded(outcome)
+    return outcome
+
+
+def _bounded(completed: Completed) -> Completed | Fail:
+    """Return what can be stored and read again: bounded in size, depth and numbers."""
+    try:
+        told = msgspec.json.encode(completed.result)
+        if len(told) <= LARGEST_RESULT_BYTES:
+            plain(msgspec.json.decode(told))
+            return completed
+        why = f"a result of {len(told)} bytes, over {LARGEST_RESULT_BYTES}"
+    except _NO_RESULT as error:
+        why = _told(error)
+    return Fail(code="unstorable_result", error=why)
+
+
+_NO_RESULT: Final = (
+    InvalidRequestError,
+    msgspec.DecodeError,
+    TypeError,
+    ValueError,
+    OverflowError,
+    RecursionError,
+)
 
 
 def _as_state(job: ClaimedJob) -> Job:

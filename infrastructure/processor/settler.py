@@ -84,16 +84,19 @@ class Settler:
         """Begin settling."""
         self._thread.start()
 
-    def put(self, held: Held, ending: Ending) -> None:
-        """Hand over the ending of a run; the first one of a run counts."""
-        if held.end():
+    def put(self, held: Held, ending: Ending) -> bool:
+        """Whether the ending of a run was taken: the first one of a run counts."""
+        first = held.end()
+        if first:
             self._endings.put(Ended(held, ending))
+        return first
 
-    def give_back(self, held: Held, cause: str) -> bool:
+    def give_back(self, held: Held, cause: str, wait_seconds: float = 0.0) -> bool:
         """Whether a run was given back: not once it has asked a provider."""
         mine = held.end_unless_called()
         if mine:
-            self._endings.put(Ended(held, Interrupted(cause=cause)))
+            back = Interrupted(cause=cause, wait_seconds=wait_seconds)
+            self._endings.put(Ended(held, back))
         return mine
 
     def backlog(self) -> int:

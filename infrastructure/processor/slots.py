@@ -16,6 +16,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
+from uuid import UUID
 
 from infrastructure.processor.leases import Held
 
@@ -84,6 +85,8 @@ class Slots:
         self._claimer = threading.Condition(self._lock)
         self._is_poked = False
         """Whether the claimer was poked since it last waited."""
+        self._at_work: dict[int, Held] = {}
+        """Runs whose handler has not returned, whatever was settled meanwhile."""
         self._is_open = True
 
     @property
@@ -157,7 +160,7 @@ class Slots:
         with self._lock:
             for each in held:
                 mine = self._queues[each.job.queue]
-                if each.kind.asks_provider:
+                if each.kind.asks_provider or each.is_alone:
                     self._spoken_for += 0 if mine.reserved else 1
                     mine.reserved = max(mine.reserved - 1, 0)
                     mine.direct.append(each)
@@ -186,6 +189,7 @@ class Slots:
                     self._claimer.notify()
             mine.running += 1
             self._running += 1
+            self._at_work[id(held)] = held
             return held
 
     def _may_run(self, mine: _Queue) -> bool:
@@ -201,10 +205,23 @@ class Slots:
         fits = self._running + self._spoken_for + waiting < self._most
         return fits and mine.taken + mine.wanted < mine.limit
 
-    def give_back(self, queue: str) -> None:
+    def at_work(self) -> list[Held]:
+        """Return the runs whose handlers have not returned."""
+        with self._lock:
+            return [it for it in self._at_work.values() if not it.has_returned]
+
+    def lingering(self) -> list[UUID]:
+        """Return jobs whose handler still runs although its run is over for us.
+
+        They keep their slots; and never do two handlers of one job run here.
+        """
+        return [it.job.id for it in self.at_work() if it.is_ended or it.is_lost]
+
+    def give_back(self, queue: str, held: Held) -> None:
         """Free the slot of a thread whose handler has returned."""
         with self._lock:
             mine = self._queues[queue]
+            self._at_work.pop(id(held), None)
             mine.running -= 1
             self._running -= 1
             # Adopted claims come without a reservation: one queue may have taken

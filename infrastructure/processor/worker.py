@@ -10,19 +10,23 @@ from dataclasses import dataclass
 from typing import Final
 
 from application.job_kinds import HEARTBEAT_SECONDS, Kinds
+from domain.jobs.verdict import Ending
 from infrastructure.errors import DatabaseUnavailableError
 from infrastructure.postgres.batch_store import BatchStore
 from infrastructure.postgres.database import Database
 from infrastructure.processor.beating import Heartbeat
 from infrastructure.processor.claiming import POLL_SECONDS, ClaimLoop, Parts
 from infrastructure.processor.identity import actor_of, this_process
-from infrastructure.processor.leases import Leases
+from infrastructure.processor.leases import Held, Leases
 from infrastructure.processor.notices.listener import Listener
 from infrastructure.processor.notices.sign import LASTS_SECONDS
 from infrastructure.processor.rescue import Rescuer
 from infrastructure.processor.running import run
 from infrastructure.processor.settler import Settler
 from infrastructure.processor.slots import Slots
+from infrastructure.processor.suspects.cells import Cells
+from infrastructure.processor.suspects.lane import MOST_ALONE
+from infrastructure.processor.suspects.wire import Recipe
 from infrastructure.telemetry import emit
 
 RESCUE_SECONDS: Final = 5.0
@@ -46,6 +50,9 @@ class WorkerOptions:
     poll_seconds: tuple[float, float, float] = POLL_SECONDS
     idle_sign_seconds: float = LASTS_SECONDS
     """How long a process that is not heard of any more counts as idle."""
+    suspects: Recipe | None = None
+    """How another process makes the kinds of this one, to run suspects in processes of
+    their own; None: they run here, one at a time."""
 
 
 class Worker:
@@ -68,14 +75,8 @@ class Worker:
             database, self.owner, kinds, self._leases, self._settler
         )
         self._heartbeat.every_seconds = options.heartbeat_seconds
-        self._claims = ClaimLoop(
-            database,
-            self.owner,
-            kinds,
-            Parts(self._leases, self._slots, self._settler),
-        )
-        self._claims.poll_seconds = options.poll_seconds
-        self._claims.sign.lasts_seconds = options.idle_sign_seconds
+        self._cells = self._cells_of(options.suspects)
+        self._claims = self._claims_of(database, kinds)
         self._listener = self._listener_of(database)
         self._rescuer = Rescuer(database, self._units, kinds, actor)
         self._stopping = threading.Event()
@@ -89,6 +90,17 @@ class Worker:
         self._rescue = threading.Thread(
             target=self._rescuing, name="rescue", daemon=True
         )
+
+    def _cells_of(self, recipe: Recipe | None) -> Cells | None:
+        return None if recipe is None else Cells(recipe, self._leases)
+
+    def _claims_of(self, database: Database, kinds: Kinds) -> ClaimLoop:
+        most_alone = 1 if self._cells is None else MOST_ALONE
+        parts = Parts(self._leases, self._slots, self._settler, most_alone)
+        claims = ClaimLoop(database, self.owner, kinds, parts)
+        claims.poll_seconds = self._options.poll_seconds
+        claims.sign.lasts_seconds = self._options.idle_sign_seconds
+        return claims
 
     def _listener_of(self, database: Database) -> Listener | None:
         url = self._options.listen_url
@@ -126,6 +138,8 @@ class Worker:
             self._give_back_the_rest()
         self._settler.stop(_SETTLE_SECONDS)
         self._heartbeat.stop()
+        if self._cells is not None:
+            self._cells.close()
         emit("worker stopped")
 
     def _give_back_the_rest(self) -> None:
@@ -136,9 +150,28 @@ class Worker:
     def _handle(self, queue: str) -> None:
         while (held := self._slots.take(queue)) is not None:
             try:
-                self._settler.put(held, run(held, self._leases))
+                ending = self._run(held)
+                held.has_returned = True
+                is_first = self._settler.put(held, ending)
             finally:
-                self._slots.give_back(queue)
+                self._slots.give_back(queue, held)
+            if not is_first and held.begun_at is not None:
+                self._tell_late(held, self._leases.now() - held.begun_at)
+
+    def _run(self, held: Held) -> Ending:
+        if held.is_alone and self._cells is not None:
+            return self._cells.run(held)
+        return run(held, self._leases)
+
+    def _tell_late(self, held: Held, seconds: float) -> None:
+        """Tell that a handler returned whose run had been ended by others."""
+        emit(
+            "slot free again",
+            job=str(held.job.id),
+            kind=held.job.kind,
+            queue=held.job.queue,
+            after_seconds=round(seconds, 1),
+        )
 
     def _rescuing(self) -> None:
         while not self._stopping.wait(self._options.rescue_seconds):

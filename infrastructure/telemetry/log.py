@@ -5,12 +5,15 @@ Listeners see every event as it happens; tests wait for them instead of sleeping
 """
 
 import contextlib
+import io
 import json
 import os
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Callable, Generator
+from typing import TextIO
 
 type Value = str | float | bool | None
 type Listener = Callable[[str, dict[str, Value]], None]
@@ -41,5 +44,23 @@ def show(event: str, values: dict[str, Value]) -> None:
     line = json.dumps({"at": at + "Z", "pid": os.getpid(), "event": event} | values)
     with _lock, contextlib.suppress(OSError, ValueError):
         # A closed terminal must not end the worker.
-        sys.stderr.write(line + "\n")
-        sys.stderr.flush()
+        if _is_still_itself(sys.stderr):
+            sys.stderr.write(line + "\n")
+            sys.stderr.flush()
+
+
+_files: weakref.WeakKeyDictionary[TextIO, tuple[int, int]] = weakref.WeakKeyDictionary()
+
+
+def _is_still_itself(stream: TextIO) -> bool:
+    """Whether a stream is what it was when it was first written to.
+
+    A handler may have closed its descriptor: the next connection to the database gets
+    the number, and must not be told our log.
+    """
+    try:
+        status = os.fstat(stream.fileno())
+    except io.UnsupportedOperation:
+        return True  # no file at all: nobody else can get its number
+    now = (status.st_dev, status.st_ino)
+    return _files.setdefault(stream, now) == now

@@ -24,7 +24,7 @@ from infrastructure.simulators.panel.simulator import PanelSimulator
 from tests.fixtures.database import TestDatabase
 from tests.fixtures.folds import assert_heads_equal_folds
 from tests.fixtures.proxy import Proxy
-from tests.fixtures.workers import ROOT, until
+from tests.fixtures.workers import ROOT, descendants, until, wait_gone
 
 pytestmark = [pytest.mark.crash, pytest.mark.timeout(150)]
 
@@ -77,8 +77,11 @@ class Scene:
         return worker
 
     def kill(self) -> None:
+        """End the newest worker, and return when its cells are gone as well."""
+        cells = descendants(self.workers[-1].pid)
         self.workers[-1].send_signal(signal.SIGKILL)
         self.workers[-1].wait()
+        wait_gone(cells)
 
     def rows(self, statement: str) -> list[tuple[Any, ...]]:
         with self.connection() as connection:

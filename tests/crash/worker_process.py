@@ -13,13 +13,15 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Mapping
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from application.context import Context
-from application.job_kinds import AnyKind, by_name
+from application.job_kinds import AnyKind, JobKind, Kinds, by_name
 from domain.jobs.backoff import Backoff
 from domain.jobs.outcome import (
     Completed,
@@ -31,8 +33,10 @@ from domain.jobs.outcome import (
 )
 from domain.jobs.verdict import Budget
 from infrastructure.postgres.database import Database
+from infrastructure.processor.suspects.wire import Recipe
 from infrastructure.processor.worker import Worker, WorkerOptions
 from infrastructure.telemetry import listen
+from tests.crash.lawless import WAYS, Lawless
 from tests.fixtures.workers import QUEUES, Args, kind
 
 AT_ONCE = Budget(max_attempts=3, backoff=Backoff(base_seconds=0.001, cap_exponent=0))
@@ -59,6 +63,7 @@ class Handlers:
 
     def __init__(self, options: Mapping[str, Any]) -> None:
         self._options = options
+        self._deadline = options.get("deadline_seconds", 600)
 
     def noop(self, _args: Args, _ctx: Context) -> Outcome:
         return Completed()
@@ -75,12 +80,29 @@ class Handlers:
             "job": str(ctx.job_id),
             "attempt": ctx.attempt,
             "token": ctx.token,
-            "pid": os.getpid(),
+            "pid": self._options.get("worker", os.getpid()),
         }
         with socket.create_connection(("127.0.0.1", self._options["gate"])) as gate:
             gate.sendall(json.dumps(told).encode() + b"\n")
             word = gate.makefile().readline().strip()
         return OUTCOMES.get(word, Retry(code="gate_closed"))
+
+    def parking(self, _args: Args, _ctx: Context) -> Outcome:
+        return Park(cause="told_to")
+
+    def heeding(self, _args: Args, ctx: Context) -> Outcome:
+        """Work until somebody wants it to stop."""
+        ctx.log("heeding")
+        while not ctx.cancel_requested:
+            time.sleep(0.01)
+        return Retry(code="stopped")
+
+    def lawless(self, args: Lawless, ctx: Context) -> Outcome:
+        """Tell the test that it has begun, then do it."""
+        self.slow(Args(), ctx)
+        if args.calls and not ctx.may_begin():
+            return Retry(code="no_time")
+        return WAYS[args.way]()
 
     def calling(self, args: Args, ctx: Context) -> Outcome:
         """Ask a provider, which waits for the test's word."""
@@ -105,7 +127,9 @@ class Handlers:
             kind("noop", self.noop),
             kind("failing", self.failing, budget=AT_ONCE),
             kind("exiting", self.exiting),
-            kind("slow", self.slow, budget=AT_ONCE, deadline_seconds=600),
+            kind("slow", self.slow, budget=AT_ONCE, deadline_seconds=self._deadline),
+            kind("heeding", self.heeding),
+            kind("parking", self.parking),
             kind(
                 "calling",
                 self.calling,
@@ -114,7 +138,28 @@ class Handlers:
                 deadline_seconds=600,
             ),
             kind("booked", self.booked),
+            JobKind(
+                name="lawless",
+                args=Lawless,
+                handler=self.lawless,
+                budget=AT_ONCE,
+                deadline_seconds=self._deadline,
+            ),
         ]
+
+
+@contextmanager
+def kinds_alone(options: str) -> Iterator[Kinds]:
+    """The same kinds in a process of their own; told the pid of their worker."""
+    yield by_name(*Handlers(json.loads(options)).kinds())
+
+
+def recipe_of(options: Mapping[str, Any]) -> Recipe | None:
+    """How suspects run: in processes of their own, or here if the test says so."""
+    if not options.get("cells", True):
+        return None
+    told = json.dumps({**options, "worker": os.getpid()})
+    return Recipe("tests.crash.worker_process", "kinds_alone", told)
 
 
 def main() -> None:
@@ -128,6 +173,7 @@ def main() -> None:
         rescue_seconds=options.get("rescue_seconds", 0.1),
         heartbeat_seconds=options.get("heartbeat_seconds", 15.0),
         listen_url=conninfo if options.get("listens") else None,
+        suspects=recipe_of(options),
     )
     kinds = by_name(*Handlers(options).kinds())
     with listen(tell), Database(conninfo, pool_size=8) as database:

@@ -1,6 +1,7 @@
 """What may be sent to PostgreSQL as JSON."""
 
 import json
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta, timezone
 from uuid import UUID
 
@@ -9,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from domain.errors import InvalidRequestError
-from domain.plain_json import DEEPEST, plain
+from domain.plain_json import DEEPEST, cleaned, plain
+from domain.text import clean
 
 anything = st.recursive(
     st.none()
@@ -79,3 +81,30 @@ def test_nesting_has_an_end() -> None:
 
     with pytest.raises(InvalidRequestError, match="nested"):
         plain([deep])
+
+
+@given(anything)
+def test_cleaned_text_is_storable_and_everything_else_stays(value: object) -> None:
+    once = cleaned(value)
+
+    assert not [text for text in texts_of(once) if text != clean(text)]
+    assert repr(cleaned(once)) == repr(once)
+
+
+def texts_of(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for name, member in value.items():
+            yield from (*texts_of(name), *texts_of(member))
+    elif isinstance(value, list):
+        for member in value:
+            yield from texts_of(member)
+
+
+def test_what_is_too_deep_is_not_cleaned_for_ever() -> None:
+    value: list[object] = []
+    value.append(value)
+
+    with pytest.raises(ValueError, match="at most 64 deep"):
+        cleaned(value)

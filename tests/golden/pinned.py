@@ -206,7 +206,14 @@ JOBS: tuple[Event, ...] = (
         attempt=0, token=2, until=LATER, cause="panel_configuration", parkings=1
     ),
     jobs.Released(attempt=0, token=2, until=AT, cause="shutdown"),
-    jobs.LeaseExpired(attempt=1, token=2, cause="process_gone", retry_at=LATER),
+    jobs.LeaseExpired(
+        attempt=1,
+        token=2,
+        cause="process_gone",
+        retry_at=LATER,
+        crashes=2,
+        is_suspect=True,
+    ),
     jobs.Discarded(
         attempt=12,
         token=24,
@@ -231,6 +238,7 @@ EARLIER: dict[tuple[str, int], Event] = {
         entitlement.DesiredChanged(
             desired_version=1, desired=DESIRED, paid_at=AT, order=ORDER
         ),
+        jobs.LeaseExpired(attempt=1, token=2, cause="process_gone", retry_at=LATER),
     )
 }
 """What was written before its event had the members that it has now."""

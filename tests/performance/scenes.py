@@ -10,7 +10,11 @@ from domain.jobs.outcome import Retry
 from infrastructure.log.follower import Follower
 from infrastructure.log.horizon import Horizon, require_positions_ahead
 from infrastructure.processor.claim import Lane
+from infrastructure.processor.claimed import ClaimedJob
 from infrastructure.processor.heartbeat import deregister, register
+from infrastructure.processor.leases import Held
+from infrastructure.processor.slots import Slots
+from infrastructure.processor.suspects.lane import SuspectLane
 from projections.event_log import EventFilter, EventLog
 from projections.job_history import JobHistory
 from projections.job_list import JobFilter, JobList
@@ -39,6 +43,20 @@ def rescue(stage: Stage) -> None:
     assert len(stage.parts.claim(3)) == 3
     stage.database.advance(timedelta(minutes=5))
     assert stage.parts.rescuer.round() == 3
+
+
+def claim_a_suspect(stage: Stage) -> None:
+    parts = stage.parts
+    assert len(parts.claim(3)) == 3
+    assert parts.die() == 3
+    slots = Slots({"default": 4}, None)
+    lane = SuspectLane(parts.claimer, slots, parts.kinds, 1)
+
+    def take(jobs: list[ClaimedJob]) -> list[Held]:
+        pairs = [(job, parts.kinds[job.kind]) for job in jobs]
+        return parts.leases.take(pairs, parts.leases.now(), alone=True)
+
+    assert lane.claim(stage.connection, take) == 1
 
 
 def register_worker(stage: Stage) -> None:
@@ -105,6 +123,7 @@ SCENES: dict[Scene, set[str]] = {
     claim_and_succeed: {"jobs_claim", "jobs_serial", "jobs_pkey"},
     beat_and_retry: {"jobs_pkey", "running_keys_job"},
     rescue: {"jobs_running"},
+    claim_a_suspect: {"jobs_suspects"},
     register_worker: {"workers_pkey"},
     enqueue_twice: {"jobs_unique_key", "events_pkey"},
     settle_twice: {"external_keys_pkey"},

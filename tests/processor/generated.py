@@ -69,6 +69,8 @@ def rows(draw: st.DrawFn, *, running: bool = False) -> Row:
         owner=OWNER if running else None,
         cancel_requested=running and draw(st.booleans()),
         error_code=draw(st.none() | texts),
+        crashes=draw(counters),
+        is_suspect=draw(st.booleans()),
     )
     return Row(
         ref=Ref(StreamKind.JOB, new_id()),

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from datetime import timedelta
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from domain.jobs.verdict import Ending
 from infrastructure.postgres.batch_store import BatchStore
 from infrastructure.postgres.database import Database
 from infrastructure.processor.claim import Claimer, Lane
-from infrastructure.processor.heartbeat import beat
+from infrastructure.processor.heartbeat import beat, register
 from infrastructure.processor.identity import actor_of, this_process
 from infrastructure.processor.leases import Held, Leases
 from infrastructure.processor.rescue import Rescuer
@@ -60,6 +61,19 @@ class Rig:
         scan = self.claimer.scan(self.connection, lane, n, moment)
         pairs = [(job, self.kinds[job.kind]) for job in scan.jobs]
         return self.leases.take(pairs, self.leases.now())
+
+    def claim_suspect(self, queue: str = "default") -> list[Held]:
+        """Return the suspect that is claimed next, alone, or nothing."""
+        lane = Lane(queue, tuple(sorted(self.kinds)))
+        jobs = self.claimer.suspect(self.connection, lane, next(_ticks) * 1000.0)
+        pairs = [(job, self.kinds[job.kind]) for job in jobs]
+        return self.leases.take(pairs, self.leases.now(), alone=True)
+
+    def die(self) -> int:
+        """Be silent for more than a lease; return how many jobs others rescued."""
+        register(self.connection, self.owner, sorted(self.kinds))
+        self.database.advance(timedelta(seconds=121))
+        return self.rescuer.round()
 
     def settle(self, held: Held, ending: Ending) -> None:
         self.settler.settle([Ended(held, ending)])

@@ -70,22 +70,36 @@ def assert_logged(
 
 
 @one_database
-@given(laid=st.lists(rows(), min_size=1, max_size=5))
+@given(laid=st.lists(rows(), min_size=1, max_size=5), suspects=st.booleans())
 def test_a_claim_writes_what_the_decider_says(
-    laid: list[Row], database: TestDatabase
+    laid: list[Row],
+    suspects: bool,  # noqa: FBT001 - a case
+    database: TestDatabase,
 ) -> None:
+    """Suspects are claimed one at a time, and never with others."""
     connection = database.connect()
     empty(connection)
     put(connection, laid)
 
-    claimer = Claimer(OWNER, LEASES)
-    scan = claimer.scan(connection, Lane("default", ("noop", "other")), 10, 1.0)
+    claimer, lane = Claimer(OWNER, LEASES), Lane("default", ("noop", "other"))
+    claimed = (
+        claimer.suspect(connection, lane, 1.0)
+        if suspects
+        else claimer.scan(connection, lane, 10, 1.0).jobs
+    )
 
-    assert {job.id for job in scan.jobs} == {row.ref.id for row in laid}
+    mine = [row for row in laid if row.job.is_suspect is suspects]
+    assert len(claimed) == (min(len(mine), 1) if suspects else len(mine))
+    taken = {job.id for job in claimed}
+    assert taken <= {row.ref.id for row in mine}
     after = heads(connection, laid)
-    claim_ids = connection.execute("SELECT DISTINCT claim_id FROM counterfoil.jobs")
-    ((claim_id,),) = claim_ids.fetchall()
     for row in laid:
+        assert row.ref.id in taken or after[row.ref.id] == row.job
+    if not taken:
+        return
+    claim_ids = connection.execute("SELECT DISTINCT claim_id FROM counterfoil.jobs")
+    claim_id = next(row[0] for row in claim_ids if row[0] is not None)
+    for row in (row for row in laid if row.ref.id in taken):
         command = Claim(owner=OWNER, lease_seconds=LEASES[row.job.kind])
         (event,) = decide(row.job, command)
         assert after[row.ref.id] == evolve(row.job, event)

@@ -75,7 +75,7 @@ def test_i13_a_slot_is_kept_for_those_that_asked_in_vain() -> None:
     assert Taking(slots).job() is not None
     assert slots.reserve("q") == 0  # every slot runs a buffered job
 
-    slots.give_back("q")
+    slots.give_back("q", held())
     assert Taking(slots).has_to_wait()
     assert slots.reserve("q") == 1
 
@@ -86,7 +86,7 @@ def test_i13_a_slot_is_kept_also_below_the_cap_of_the_process() -> None:
     assert Taking(slots).job() is not None
     assert slots.reserve("other") == 0
 
-    slots.give_back("q")
+    slots.give_back("q", held())
     thread = Taking(slots)
     assert thread.has_to_wait()
     assert slots.reserve("other") == 1
@@ -114,7 +114,7 @@ def fill(slots: Slots) -> int:
 def run_all(slots: Slots, jobs: int) -> None:
     for _ in range(jobs):
         assert slots.take("q") is not None
-        slots.give_back("q")
+        slots.give_back("q", held())
 
 
 def test_the_buffer_is_bounded() -> None:
@@ -199,9 +199,9 @@ def test_i13_slots_that_adopted_claims_took_from_another_queue_come_back() -> No
     assert thread.has_to_wait()
 
     for _ in range(2):
-        slots.give_back("a")
+        slots.give_back("a", held())
         assert slots.take("a")
-    slots.give_back("a")
+    slots.give_back("a", held())
 
     assert thread.job() is not None
 
@@ -231,7 +231,7 @@ def test_queues_are_free_whose_next_job_would_be_run_at_once() -> None:
 
     assert Taking(slots).job() is not None
     assert slots.free() == ["other"]
-    slots.give_back("q")
+    slots.give_back("q", held())
     assert slots.free() == ["q", "other"]
 
 
@@ -251,3 +251,30 @@ def test_a_poke_is_kept_for_a_claimer_that_is_just_looking() -> None:
     slots.poke()
 
     slots.wait_free(600)  # it returns: what was born behind the look is looked for
+
+
+def test_a_suspect_goes_first_whatever_its_kind_asks() -> None:
+    slots = Slots({"q": 1}, None)
+    suspect = held()
+    suspect.is_alone = True
+    slots.put([held(), suspect])
+
+    assert Taking(slots).job() is suspect
+
+
+def test_a_slot_is_occupied_until_its_handler_returns_whatever_ended_the_run() -> None:
+    slots = Slots({"q": 1}, None)
+    slots.put([first := held(), held()])
+    assert slots.take("q") is first
+    assert slots.lingering() == []
+
+    assert first.end()  # its hard deadline has passed
+
+    assert slots.lingering() == [first.job.id]
+    thread = Taking(slots)
+    assert thread.has_to_wait()
+    assert slots.free() == []
+    first.has_returned = True
+    assert slots.lingering() == []
+    slots.give_back("q", first)
+    assert thread.job() is not None

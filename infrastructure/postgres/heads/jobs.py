@@ -30,7 +30,7 @@ _READ: Final = """
 SELECT stream_id, tenant_id, correlation_id, version, state, kind, queue, priority,
        unique_key, serial_key, serial_order, run_at, max_attempts, deadline, cause,
        attempt, parkings, token, owner_host, owner_pid, owner_boot, cancel_requested,
-       NULL::text, error_code, lease_until
+       NULL::text, error_code, lease_until, crashes, is_suspect
   FROM counterfoil.jobs
  WHERE stream_id = ANY(%(ids)s)
 """
@@ -39,7 +39,7 @@ READ_DEAD: Final = """
 SELECT stream_id, tenant_id, correlation_id, version, state, kind, queue, priority,
        unique_key, serial_key, serial_order, run_at, max_attempts, deadline,
        NULL::text, attempt, parkings, NULL::integer, NULL::text, NULL::integer,
-       NULL::uuid, false, code, error_code, NULL::timestamptz
+       NULL::uuid, false, code, error_code, NULL::timestamptz, crashes, is_suspect
   FROM counterfoil.jobs_dead
  WHERE stream_id = ANY(%(ids)s)
 """
@@ -59,6 +59,8 @@ UPDATE counterfoil.jobs j
        cause = r.cause,
        attempt = r.attempt,
        parkings = r.parkings,
+       crashes = r.crashes,
+       is_suspect = r.is_suspect,
        token = r.token,
        owner_host = r.owner_host,
        owner_pid = r.owner_pid,
@@ -91,14 +93,14 @@ DELETE FROM counterfoil.jobs j
 RETURNING j.args, j.correlation_id, r.stream_id, r.tenant_id, r.version, r.state,
           r.kind, r.queue, r.priority, r.run_at, r.attempt, r.parkings,
           r.max_attempts, r.unique_key, r.serial_key, r.serial_order, r.deadline,
-          r.code, r.error_code
+          r.code, r.error_code, r.crashes, r.is_suspect
 """
 
 BURY: Final = """
 INSERT INTO counterfoil.jobs_dead (
     args, correlation_id, stream_id, tenant_id, version, state, kind, queue, priority,
     run_at, attempt, parkings, max_attempts, unique_key, serial_key, serial_order,
-    deadline, code, error_code)
+    deadline, code, error_code, crashes, is_suspect)
 SELECT * FROM jobs_died
 """
 
@@ -132,6 +134,8 @@ def head_of(row: Row) -> tuple[UUID, Head]:
         cancel_requested=bool(row[21]),
         code=maybe_text(row[22]),
         error_code=maybe_text(row[23]),
+        crashes=number(row[25]),
+        is_suspect=bool(row[26]),
     )
     head = Head(
         tenant_id=text(row[1]),
@@ -168,7 +172,7 @@ def columns_of(change: Change, meta: Meta) -> Columns:
 JOBS: Final = HeadTable(
     name="jobs",
     read=_READ,
-    width=25,
+    width=27,
     insert=_INSERT,
     update=_UPDATE,
     head=head_of,

@@ -57,7 +57,13 @@ endings: st.SearchStrategy[Ending] = st.one_of(
     st.builds(Cancelling, code=words),
     st.builds(Ambiguous, code=words),
     st.builds(Interrupted, cause=words, wait_seconds=st.floats(0, 9)),
-    st.builds(LeaseLost, cause=words, call_began=st.booleans()),
+    st.builds(
+        LeaseLost,
+        cause=words,
+        call_began=st.booleans(),
+        died=st.booleans(),
+        was_only=st.booleans(),
+    ),
 )
 FREE = (Snooze, Park, Interrupted, Unfit)
 
@@ -142,6 +148,11 @@ class JobLife(RuleBasedStateMachine):
         """I3."""
         assert self.job.attempt == self.spent
         assert self.job.attempt <= MAX_ATTEMPTS + 1
+
+    @invariant()
+    def crashes_are_bounded(self) -> None:
+        """S6."""
+        assert 0 <= self.job.crashes < BUDGET.max_crashes
 
     @invariant()
     def tokens_rise(self) -> None:

@@ -1,0 +1,56 @@
+"""A thread that a handler has started is no thread of the worker."""
+
+import json
+import subprocess
+import sys
+
+from tests.fixtures.workers import ROOT
+
+LIVES = """
+import os
+import threading
+from infrastructure.lifetime import leave, work_until_stopped
+from infrastructure.telemetry import listen, show
+
+class Worker:
+    def start(self):
+        self.stopped = threading.Event()
+        self.thread = threading.Thread(target=self.work, name="default-0")
+        self.thread.start()
+
+    def work(self):
+        while not lifetime._ours:
+            pass
+        def die():
+            raise ValueError("secret of the provider")
+        left = threading.Thread(target=die, name="a handler's")
+        left.start()
+        left.join()
+        os.kill(os.getpid(), 15)
+        self.stopped.wait()
+
+    def stop(self):
+        self.stopped.set()
+        self.thread.join()
+
+from infrastructure import lifetime
+with listen(show):
+    work_until_stopped(Worker())
+leave(0)
+"""
+
+
+def test_a_handlers_own_thread_that_dies_is_told_of_and_ends_no_worker() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", LIVES],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert done.returncode == 0
+    told = json.loads(done.stderr)
+    assert (told["event"], told["error"]) == ("thread of a handler died", "ValueError")
+    assert "secret" not in done.stderr

@@ -1,0 +1,55 @@
+"""Log lines go to standard error as it was, or nowhere."""
+
+import io
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from infrastructure.telemetry import show
+
+
+def test_a_line_never_goes_into_what_has_taken_over_the_number(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A handler closes descriptor 2; the next connection to the database gets it."""
+    log, other = tmp_path / "log", tmp_path / "other"
+    with log.open("w", encoding="utf-8") as stream:
+        monkeypatch.setattr(sys, "stderr", stream)
+        show("before", {"n": 1})
+        with other.open("w", encoding="utf-8") as connection:
+            os.dup2(connection.fileno(), stream.fileno())
+            show("after", {"n": 2})
+
+    assert [json.loads(line)["event"] for line in log.read_text().splitlines()] == [
+        "before"
+    ]
+    assert other.read_text() == ""
+
+
+def test_a_descriptor_that_was_closed_ends_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    descriptor = os.open(tmp_path / "log", os.O_RDWR | os.O_CREAT)
+    stream = open(descriptor, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - by its number, and left open
+    monkeypatch.setattr(sys, "stderr", stream)
+    show("before", {})
+    os.close(descriptor)
+
+    show("after", {})
+
+    monkeypatch.undo()
+    stream.close()
+
+
+def test_a_stream_without_a_descriptor_is_written_to(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stream = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", stream)
+
+    show("told", {})
+
+    assert json.loads(stream.getvalue())["event"] == "told"
