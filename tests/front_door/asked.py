@@ -203,14 +203,14 @@ GONE = Gone()
 def put(request: Request, path: str, value: object) -> Request:
     """Return `request` with the member at `path` set, or taken out.
 
-    A list that is not there yet is made.
+    A list that is not there yet, or is null, is made.
     """
     changed = deepcopy(request)
     *way, last = path.replace("[", ".").replace("]", "").split(".")
     place: Any = changed
     for step in way:
         if isinstance(place, dict):
-            place.setdefault(step, [])
+            place[step] = [] if place.get(step) is None else place[step]
         place = place[int(step) if step.isdigit() else step]
     key: Any = int(last) if last.isdigit() else last
     if value is GONE:
