@@ -26,6 +26,7 @@ def kinds_alone(database_url: str) -> Generator[Kinds]:
     """
     settings = Settings.from_env(os.environ | {_DATABASE_URL: database_url})
     extensions = Extensions(settings)
+    extensions.require()
     with open_installation(settings, extensions, pool_size=POOL) as services:
         yield services.runnable_kinds
 
