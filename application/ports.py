@@ -1,7 +1,7 @@
 """What the use cases need from the outside, as Protocols."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Final, Protocol
 from uuid import UUID
 
 import msgspec
@@ -151,6 +151,10 @@ class Unknown(msgspec.Struct, frozen=True):
     code: str
     detail: str = ""
     retry_after_seconds: float | None = None
+
+
+ADAPTER_ERROR: Final = "adapter_error"
+"""Code of the `Unknown` that an adapter counts as which raises."""
 
 
 class Misconfigured(msgspec.Struct, frozen=True):

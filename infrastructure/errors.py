@@ -14,7 +14,23 @@ InfrastructureError             the machine failed
     └── SchemaDiffersError          an unmanaged schema is not the one we make
 """
 
+import traceback
+from pathlib import Path
+from types import TracebackType
+
 from domain.errors import CounterfoilError
+
+
+def place_of(trace: TracebackType | None) -> str:
+    """Return the file and line in which something was raised; empty if unknown."""
+    frames = traceback.extract_tb(trace)
+    return f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
+
+
+def where(error: BaseException) -> str:
+    """Return the kind and place of a fault; its message may hold a secret (I12)."""
+    place = place_of(error.__traceback__)
+    return f"{type(error).__name__} at {place}" if place else type(error).__name__
 
 
 class InfrastructureError(CounterfoilError):

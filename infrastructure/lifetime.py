@@ -10,14 +10,13 @@ import os
 import signal
 import sys
 import threading
-import traceback
 import weakref
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from types import FrameType
 from typing import Final, Protocol
 
+from infrastructure.errors import place_of
 from infrastructure.telemetry import emit
 
 DEAD_THREAD: Final = 70
@@ -82,14 +81,13 @@ _ours: weakref.WeakSet[threading.Thread] = weakref.WeakSet()
 def _end_the_process(died: threading.ExceptHookArgs) -> None:
     if died.exc_type is SystemExit:
         return
-    frames = traceback.extract_tb(died.exc_traceback)
     is_ours = not _ours or died.thread in _ours
     # The kind and place alone: a message may hold what a provider said (I12).
     emit(
         "thread died" if is_ours else "thread of a handler died",
         thread=died.thread.name if died.thread is not None else "unknown",
         error=died.exc_type.__name__,
-        place=f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else "",
+        place=place_of(died.exc_traceback),
     )
     if is_ours:
         leave(DEAD_THREAD)

@@ -4,14 +4,13 @@ What it raises, and what it returns that is no answer, becomes `Unknown`, code
 `adapter_error`: nobody knows what the panel was asked, so the write is repeated.
 """
 
-import traceback
 from collections.abc import Callable
-from pathlib import Path
 from typing import Final, cast
 
 import msgspec
 
 from application.ports import (
+    ADAPTER_ERROR,
     Access,
     CallGuard,
     Confirmed,
@@ -26,7 +25,7 @@ from application.ports import (
     Unavailable,
     Unknown,
 )
-from infrastructure.errors import ExtensionError
+from infrastructure.errors import ExtensionError, where
 from infrastructure.extensions.entry_points import PROVIDERS, REPAIR, entries, raised
 from infrastructure.settings import Settings
 from infrastructure.telemetry import emit
@@ -34,7 +33,6 @@ from infrastructure.telemetry import emit
 PANEL: Final = "panel"
 """The only provider that there is a port for."""
 
-ADAPTER_ERROR: Final = "adapter_error"
 
 _UNCONFIRMED: Final = (Rejected, Unavailable, Unknown, Misconfigured, Halted)
 _ANSWERS: Final = (Confirmed, *_UNCONFIRMED)
@@ -78,7 +76,7 @@ class GuardedPanel:
             try:
                 close()
             except Exception as error:  # noqa: BLE001 - the provider's edge: it must not hide how the process ended
-                emit("panel not closed", package=self.package, error=_where(error))
+                emit("panel not closed", package=self.package, error=where(error))
 
 
 def _answered[A](ask: Callable[[], A], kinds: tuple[type, ...]) -> A | Unknown:
@@ -90,15 +88,8 @@ def _answered[A](ask: Callable[[], A], kinds: tuple[type, ...]) -> A | Unknown:
             return Unknown(ADAPTER_ERROR, told)
         msgspec.convert(msgspec.to_builtins(answer), type(answer))
     except (Exception, SystemExit) as error:  # noqa: BLE001 - the provider's edge: never raises
-        return Unknown(ADAPTER_ERROR, _where(error))
+        return Unknown(ADAPTER_ERROR, where(error))
     return answer
-
-
-def _where(error: BaseException) -> str:
-    """Return the kind and place of an adapter's fault, without any value (I12)."""
-    frames = traceback.extract_tb(error.__traceback__)
-    place = f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
-    return f"{type(error).__name__} at {place}"
 
 
 def find_panel(settings: Settings) -> GuardedPanel | None:

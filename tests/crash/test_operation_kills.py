@@ -5,6 +5,7 @@ standing by an action that is no absolute write.  Judge is the panel's own book.
 """
 
 from collections.abc import Callable
+from functools import partial
 from uuid import UUID
 
 import httpx
@@ -16,6 +17,7 @@ from infrastructure.ids import new_id
 from infrastructure.postgres.batch_store import BatchStore
 from infrastructure.postgres.database import Database
 from infrastructure.postgres.streams import PostgresStreams
+from infrastructure.simulators.panel.holds import When
 from tests.crash.test_fulfillment_kills import PAST_THE_LEASE, TOKEN, Scene
 from tests.fixtures.folds import assert_heads_equal_folds
 from tests.fixtures.workers import until
@@ -93,16 +95,8 @@ def _kill_while_what_was_found_commits(scene: Scene) -> None:
         scene.kill()
 
 
-def _kill_before_the_repair(scene: Scene) -> None:
-    hold = scene.panel.hold("PATCH", "/api/users", when="before")
-    scene.start_worker()
-    hold.wait_arrived(timeout_s=40)
-    scene.kill()
-    hold.release(drop=True)
-
-
-def _kill_after_the_repair(scene: Scene) -> None:
-    hold = scene.panel.hold("PATCH", "/api/users", when="after")
+def _kill_at_the_repair(scene: Scene, when: When) -> None:
+    hold = scene.panel.hold("PATCH", "/api/users", when=when)
     scene.start_worker()
     hold.wait_arrived(timeout_s=40)
     scene.kill()
@@ -121,8 +115,8 @@ def _kill_before_the_record(scene: Scene) -> None:
 
 STEPS: dict[str, Callable[[Scene], None]] = {
     "while what was found commits": _kill_while_what_was_found_commits,
-    "before the repair": _kill_before_the_repair,
-    "after the repair": _kill_after_the_repair,
+    "before the repair": partial(_kill_at_the_repair, when="before"),
+    "after the repair": partial(_kill_at_the_repair, when="after"),
     "before the record": _kill_before_the_record,
 }
 

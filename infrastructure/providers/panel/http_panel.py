@@ -1,16 +1,19 @@
 """The port `Panel` over HTTP, for Remnawave 3.2 and 3.3."""
 
-import traceback
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Final
 
-from application.ports import Access, CallGuard, LookAnswer, PanelAnswer, Unknown
+from application.ports import (
+    ADAPTER_ERROR,
+    Access,
+    CallGuard,
+    LookAnswer,
+    PanelAnswer,
+    Unknown,
+)
+from infrastructure.errors import where
 from infrastructure.providers.panel.conversation import Conversation, Now
 from infrastructure.providers.panel.operations import carried_out, looked
 from infrastructure.providers.panel.wire import PanelWire
-
-ADAPTER_ERROR: Final = "adapter_error"
 
 
 def utc_now() -> datetime:
@@ -31,7 +34,7 @@ class HttpPanel:
         try:
             return looked(self._conversation(access, request_id, guard, 0), access)
         except Exception as error:  # noqa: BLE001 - the provider's edge: never raises
-            return Unknown(ADAPTER_ERROR, _where(error))
+            return Unknown(ADAPTER_ERROR, where(error))
 
     def carry_out(
         self,
@@ -47,7 +50,7 @@ class HttpPanel:
         try:
             return carried_out(conversation, operation, access, self._now())
         except Exception as error:  # noqa: BLE001 - the provider's edge: never raises
-            return Unknown(ADAPTER_ERROR, _where(error))
+            return Unknown(ADAPTER_ERROR, where(error))
 
     def close(self) -> None:
         """Close the connections to the panel."""
@@ -64,12 +67,3 @@ class HttpPanel:
             now=self._now,
             requests_before=requests_before,
         )
-
-
-def _where(error: Exception) -> str:
-    """Return the kind and place of a fault of ours, without any value."""
-    frames = traceback.extract_tb(error.__traceback__)
-    place = (
-        f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
-    )
-    return f"{type(error).__name__}{place}"
