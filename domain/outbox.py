@@ -1,20 +1,25 @@
 """Which events tell the outside world, and the little that each message says.
 
-A message carries ids, states and amounts; never arguments, results, texts of
-errors or what a provider answered.  Its topic is the tag of its event, and it is
+A message carries ids, states and amounts, and the notices of maintenance, which are
+written for customers; never arguments, results, reasons, texts of errors or what a
+provider answered.  Its topic is the tag of its event, and it is
 written in the transaction that writes the event.
 """
 
 from typing import Final
 from uuid import UUID
 
+import msgspec
+
 from domain.entitlement.events import DriftDetected
 from domain.entitlement.state import Entitlement
-from domain.event import Event, JsonObject
+from domain.event import Event, Instant, JsonObject
 from domain.fulfillment.aggregate import FulfillmentOperation
 from domain.fulfillment.events import Failed
 from domain.jobs.aggregate import Job
 from domain.jobs.events import Cancelled, Discarded, Succeeded
+from domain.maintenance.aggregate import MaintenanceWindow
+from domain.maintenance.events import Closed, Opened
 from domain.order.aggregate import Order
 from domain.order.events import (
     AddonPurchased,
@@ -38,6 +43,8 @@ TOPICS: Final = frozenset(
         Succeeded,
         Discarded,
         Cancelled,
+        Opened,
+        Closed,
     )
 )
 """Every topic that the outbox carries; a topic is the tag of its event."""
@@ -64,6 +71,8 @@ def outbox_data(event: Event, state: State, stream_id: UUID) -> JsonObject | Non
             return _of_job(state, stream_id, event.attempt, None)
         case ((Discarded() | Cancelled()), Job()):
             return _of_job(state, stream_id, event.attempt, event.code)
+        case ((Opened() | Closed()), MaintenanceWindow()):
+            return _of_window(state, stream_id)
         case _:
             return None
 
@@ -115,6 +124,24 @@ def _of_job(job: Job, stream_id: UUID, attempt: int, code: str | None) -> JsonOb
         "attempt": attempt,
         "code": code,
     }
+
+
+def _of_window(window: MaintenanceWindow, stream_id: UUID) -> JsonObject:
+    """Return the window with its notices, which are for customers, not its reason."""
+    return {
+        "window_id": str(stream_id),
+        "scope": window.scope,
+        "source": window.source,
+        "state": window.stage.value,
+        "notice_ru": window.notice_ru,
+        "notice_en": window.notice_en,
+        "expected_return": _instant(window.expected_return),
+    }
+
+
+def _instant(instant: Instant | None) -> str | None:
+    """Return an instant as it is stored in events: RFC 3339 in UTC."""
+    return None if instant is None else str(msgspec.to_builtins(instant))
 
 
 def _told(stream: UUID | None) -> str | None:

@@ -21,7 +21,8 @@ class StreamKind(IntEnum):
     ENTITLEMENT = 2
     OPERATION = 3
     JOB = 4
-    REMARK = 5
+    MAINTENANCE = 5
+    REMARK = 6
     """A stream of one event and without a head: nothing to lock."""
 
 

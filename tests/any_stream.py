@@ -14,6 +14,8 @@ from domain.fulfillment import aggregate as fulfillment
 from domain.fulfillment import events as fulfillment_events
 from domain.jobs import aggregate as jobs
 from domain.jobs import events as job_events
+from domain.maintenance import aggregate as maintenance
+from domain.maintenance import events as maintenance_events
 from domain.operators import events as operator_events
 from domain.order import aggregate as order
 from domain.order import events as order_events
@@ -40,6 +42,9 @@ def evolve(state: State, event: Event) -> State:
         case jobs.Job():
             if _of_job(event):
                 return jobs.evolve(state, event)
+        case maintenance.MaintenanceWindow():
+            if _of_window(event):
+                return maintenance.evolve(state, event)
         case operator_events.Remark():
             if isinstance(event, operator_events.ActionRefused):
                 return operator_events.evolve(state, event)
@@ -64,6 +69,10 @@ def _of_job(event: Event) -> TypeIs[job_events.JobEvent]:
     return vars(job_events).get(type(event).__name__) is type(event)
 
 
+def _of_window(event: Event) -> TypeIs[maintenance_events.MaintenanceEvent]:
+    return vars(maintenance_events).get(type(event).__name__) is type(event)
+
+
 def unborn(kind: StreamKind) -> State:
     """Return the state from which a stream of `kind` is folded."""
     match kind:
@@ -75,6 +84,8 @@ def unborn(kind: StreamKind) -> State:
             return fulfillment.FulfillmentOperation()
         case StreamKind.JOB:
             return jobs.Job()
+        case StreamKind.MAINTENANCE:
+            return maintenance.MaintenanceWindow()
         case StreamKind.REMARK:
             return operator_events.Remark()
         case _:

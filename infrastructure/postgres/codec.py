@@ -13,6 +13,7 @@ from domain.entitlement import events as entitlement_events
 from domain.event import Event, Meta
 from domain.fulfillment import events as fulfillment_events
 from domain.jobs import events as job_events
+from domain.maintenance import events as maintenance_events
 from domain.operators import events as operator_events
 from domain.order import events as order_events
 from infrastructure.errors import InfrastructureError
@@ -22,6 +23,7 @@ _MODULES = (
     entitlement_events,
     fulfillment_events,
     job_events,
+    maintenance_events,
     operator_events,
 )
 

@@ -3,7 +3,7 @@
 One statement, so one round trip: each kind waits for the count of the one before,
 which says in SQL that all of those are locked, and the clock waits for the last.
 
-    orders ─► entitlements ─► operations ─► jobs ─► dead jobs ─► clock
+    orders ─► entitlements ─► operations ─► jobs ─► dead jobs ─► maintenance ─► clock
 
 One statement is one snapshot.  It finds every head that was committed before it, in
 its latest version.  What a snapshot cannot follow is a job that dies or is brought
@@ -22,6 +22,7 @@ from infrastructure.postgres.arrays import UuidArray
 from infrastructure.postgres.database import Connection
 from infrastructure.postgres.heads.entitlements import ENTITLEMENTS
 from infrastructure.postgres.heads.jobs import JOBS, READ_DEAD
+from infrastructure.postgres.heads.maintenance import MAINTENANCE
 from infrastructure.postgres.heads.operations import OPERATIONS
 from infrastructure.postgres.heads.orders import ORDERS
 from infrastructure.postgres.heads.table import HeadTable, instant
@@ -34,6 +35,7 @@ TABLES: Final[Mapping[StreamKind, HeadTable]] = {
     StreamKind.ENTITLEMENT: ENTITLEMENTS,
     StreamKind.OPERATION: OPERATIONS,
     StreamKind.JOB: JOBS,
+    StreamKind.MAINTENANCE: MAINTENANCE,
 }
 """In the order of the locks; a remark has no head."""
 
@@ -104,12 +106,15 @@ def _statement(kinds: tuple[StreamKind, ...]) -> LiteralString:
     for kind in kinds:
         table = TABLES[kind]
         steps.append(_step(table.name, table.read, table.name, before))
-        found.append(table.name)
         before = table.name
-    if StreamKind.JOB in kinds:
-        steps.append(_step("jobs_dead", READ_DEAD, "jobs", before))
-        found[-1] = "(SELECT * FROM jobs UNION ALL SELECT * FROM jobs_dead) AS job"
-        before = "jobs_dead"
+        if kind is StreamKind.JOB:
+            steps.append(_step("jobs_dead", READ_DEAD, "jobs", before))
+            found.append(
+                "(SELECT * FROM jobs UNION ALL SELECT * FROM jobs_dead) AS job"
+            )
+            before = "jobs_dead"
+        else:
+            found.append(table.name)
     moved = _MOVED if StreamKind.JOB in kinds else _NEVER
     clock = f"SELECT counterfoil.now(), {moved} WHERE {_all_of(before)}"
     # Side by side: a row holds one head, and NULL in the columns of other kinds.

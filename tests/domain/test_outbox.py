@@ -34,6 +34,8 @@ def test_the_topics_are_those_of_the_domain_map() -> None:
         "job.cancelled",
         "job.discarded",
         "job.succeeded",
+        "maintenance.closed",
+        "maintenance.opened",
         "order.fulfilled",
         "order.paid",
         "order.refunded",

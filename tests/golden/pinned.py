@@ -12,6 +12,7 @@ from domain.entitlement.state import Desired, Observed, Upcoming
 from domain.event import Actor, Causation, Event, Meta
 from domain.fulfillment import events as fulfillment
 from domain.jobs import events as jobs
+from domain.maintenance import events as maintenance
 from domain.operators import events as operators
 from domain.order import events as order
 
@@ -226,6 +227,18 @@ JOBS: tuple[Event, ...] = (
     jobs.Retried(run_at=AT),
 )
 
+MAINTENANCE: tuple[Event, ...] = (
+    maintenance.Opened(
+        scope="panel",
+        source="manual",
+        reason="the panel moves to another host",
+        notice_ru="Идут технические работы.",
+        notice_en="Maintenance is under way.",
+        expected_return=LATER,
+    ),
+    maintenance.Closed(),
+)
+
 OPERATORS: tuple[Event, ...] = (
     operators.ActionRefused(
         action="retry", target=str(OPERATION), code="state_conflict"
@@ -245,5 +258,5 @@ EARLIER: dict[tuple[str, int], Event] = {
 
 PINNED: dict[tuple[str, int], Event] = {
     (event.tag, event.schema): event
-    for event in (*ORDERS, *ENTITLEMENTS, *OPERATIONS, *JOBS, *OPERATORS)
+    for event in (*ORDERS, *ENTITLEMENTS, *OPERATIONS, *JOBS, *MAINTENANCE, *OPERATORS)
 }

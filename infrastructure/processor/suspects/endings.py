@@ -14,6 +14,7 @@ from domain.fulfillment.aggregate import FulfillmentOperation
 from domain.jobs.aggregate import Job
 from domain.jobs.outcome import Fail
 from domain.jobs.verdict import Ending, Interrupted, Unfit
+from domain.maintenance.aggregate import MaintenanceWindow
 from domain.operators.events import Remark
 from domain.order.aggregate import Order
 from domain.plain_json import cleaned
@@ -33,6 +34,7 @@ _STATES: Final[Mapping[StreamKind, type[State]]] = {
     StreamKind.ENTITLEMENT: Entitlement,
     StreamKind.OPERATION: FulfillmentOperation,
     StreamKind.JOB: Job,
+    StreamKind.MAINTENANCE: MaintenanceWindow,
     StreamKind.REMARK: Remark,
 }
 _OUTCOMES: Final = {found.__name__: found for found in OUTCOME_SHAPES}

@@ -1,0 +1,1 @@
+"""Windows of maintenance: when work that needs the outside waits, and why."""
