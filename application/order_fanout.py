@@ -18,6 +18,7 @@ import msgspec
 
 from application import births
 from application.context import Context
+from application.fulfillment.desired import INVALID
 from application.ports import OperationRow, SettledOrder, Streams
 from application.unit import Ids, guard
 from domain.entitlement import aggregate as entitlements
@@ -73,6 +74,8 @@ class OrderFanout:
         if not any(line.type == "access" for line in paid.lines):
             return Fail(code="no_access_line")
         owner = self._owner(order, paid)
+        if owner.state.is_unreadable:
+            return Fail(code=INVALID)
         if isinstance(paid, AddonPurchased) and owner.state.stage is Stage.UNBORN:
             # Nothing to add to: what was paid before it is dead, or never was.
             return Fail(code="no_entitlement")

@@ -17,12 +17,14 @@ import msgspec
 
 from application import births
 from application.context import Context
+from application.fulfillment.desired import INVALID
 from application.ports import SettledOrder, Streams
 from application.unit import Ids, changed, guard
 from domain.entitlement import aggregate as entitlements
 from domain.entitlement import timeline
 from domain.entitlement.commands import Disable
 from domain.entitlement.state import Entitlement
+from domain.errors import IllegalTransitionError
 from domain.fulfillment.commands import Request
 from domain.jobs.outcome import Completed, Fail, Outcome
 from domain.order import aggregate as orders
@@ -70,11 +72,20 @@ class OrderRefund:
         refunded = _refunded(self.streams, order.ref, refund)
         if refunded is None:
             return Completed(result={"refunded": 0})
-        changes = (refunded, *self._taken_back(order), *fanout)
+        try:
+            taken_back = self._taken_back(order)
+        except IllegalTransitionError:
+            # What the customer has cannot be read, so it cannot be taken back.
+            return Fail(code=INVALID)
+        changes = (refunded, *taken_back, *fanout)
         return Completed(result={"refunded": 1}, changes=changes)
 
     def _taken_back(self, order: SettledOrder) -> tuple[Change, ...]:
-        """Return what ends the access that the order has granted, if it has."""
+        """Return what ends the access that the order has granted, if it has.
+
+        Raises:
+            IllegalTransitionError: nobody can read what the customer has.
+        """
         if not isinstance(order.birth, Paid):
             return ()
         found = self.streams.entitlement_of(

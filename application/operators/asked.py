@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from application import births
 from application.unit import Locked, Refused, changed
 from domain.entitlement import aggregate as entitlements
+from domain.entitlement.aggregate import UNREADABLE
 from domain.entitlement.commands import (
     Adjust,
     Disable,
@@ -59,6 +60,8 @@ class Asked:
         entitlement = None if head is None else head.state
         if head is None or not isinstance(entitlement, Entitlement):
             return Refused("gone")
+        if entitlement.is_unreadable:
+            return Refused(CONFLICT + UNREADABLE)
         command = self._command(now)
         happened: tuple[Event, ...] = ()
         if command is not None:

@@ -241,6 +241,8 @@ def _remedy(operation: str, stage: str) -> str:
             return "resume it first: that gives the paused time back"
         case "pause", "paused":
             return "it rests already; `reconcile` brings the panel to that"
+        case _, "unreadable":
+            return "its row holds what nobody can read; restore it from its stream"
         case _, "disabled":
             return "it is off already; `reconcile` brings the panel to that"
         case _:

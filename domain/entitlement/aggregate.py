@@ -46,7 +46,9 @@ from domain.errors import IllegalTransitionError
 
 PAUSED = "paused"
 NOT_PAUSED = "not_paused"
-"""Stages by which a pause, a resumption or an enabling is refused."""
+UNREADABLE = "unreadable"
+"""Stages by which a pause, a resumption or an enabling is refused; the last one, by
+which everything is."""
 
 
 def decide(
@@ -59,6 +61,8 @@ def decide(
             anything but a settlement of an entitlement that nobody granted.
         InvalidRequestError: an operator's new end is no later than the present one.
     """
+    if entitlement.is_unreadable:
+        raise _refused(UNREADABLE, command)
     match command:
         case Settle():
             return _settle(entitlement, command)

@@ -101,6 +101,11 @@ class Entitlement(State, frozen=True, kw_only=True):
     """Those that are open."""
 
     @property
+    def is_unreadable(self) -> bool:
+        """Whether its head holds what nobody can read: it takes no command then."""
+        return self.stage is Stage.LIVE and self.desired is None
+
+    @property
     def is_disabled(self) -> bool:
         """Whether a person or a refund has ended the access."""
         return self.disabled_version is not None

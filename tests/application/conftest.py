@@ -1,5 +1,6 @@
-"""A worker in front of a simulated panel, for those who want the real thing."""
+"""What end-to-end tests of the product's own kinds run over."""
 
 from tests.application.installed import panel, worker
+from tests.application.place import place
 
-__all__ = ["panel", "worker"]
+__all__ = ["panel", "place", "worker"]

@@ -1,6 +1,7 @@
 """Heads of entitlements, in `counterfoil.entitlements`."""
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 from uuid import UUID
 
 import msgspec
@@ -20,6 +21,7 @@ from infrastructure.postgres.heads.table import (
     Columns,
     HeadTable,
     Row,
+    document,
     folded,
     maybe_instant,
     maybe_text,
@@ -58,16 +60,31 @@ UPDATE counterfoil.entitlements e
    AND e.stream_id = ANY(%(ids)b::uuid[])
 """
 
-_desired = msgspec.json.Decoder(Desired)
-_observed = msgspec.json.Decoder(Observed)
-_upcoming = msgspec.json.Decoder(tuple[Upcoming, ...])
-_drifts = msgspec.json.Decoder(tuple[Drift, ...])
+_DOCUMENTS: Final[Mapping[str, tuple[int, msgspec.json.Decoder[Any]]]] = {
+    "desired": (8, msgspec.json.Decoder(Desired)),
+    "observed": (11, msgspec.json.Decoder(Observed)),
+    "upcoming": (12, msgspec.json.Decoder(tuple[Upcoming, ...])),
+    "drifts": (15, msgspec.json.Decoder(tuple[Drift, ...])),
+}
+"""The columns that hold JSON: where in a row, and how they are read."""
+
+
+def _documents(row: Row) -> dict[str, object]:
+    """Return the JSON columns, all of them or none.
+
+    What could be read beside something that cannot must not be acted on: an
+    entitlement without a desired state takes no command.
+    """
+    found = {
+        name: document(decoder, row[n])
+        for name, (n, decoder) in _DOCUMENTS.items()
+        if row[n] is not None
+    }
+    return {} if None in found.values() else found
 
 
 def head_of(row: Row) -> tuple[UUID, Head]:
     """Return the head of one row of `ENTITLEMENTS.read`."""
-    observed, upcoming = maybe_text(row[11]), maybe_text(row[12])
-    drifts = maybe_text(row[15])
     state = Entitlement(
         version=number(row[2]),
         stage=Stage(text(row[3])),
@@ -75,15 +92,12 @@ def head_of(row: Row) -> tuple[UUID, Head]:
         slot=number(row[5]),
         username=text(row[6]),
         legacy_username=maybe_text(row[7]),
-        desired=_desired.decode(text(row[8])),
         desired_version=number(row[9]),
         paid_at=maybe_instant(row[10]),
-        observed=None if observed is None else _observed.decode(observed),
-        upcoming=() if upcoming is None else _upcoming.decode(upcoming),
         paused_at=maybe_instant(row[13]),
         disabled_version=None if row[14] is None else number(row[14]),
-        drifts=() if drifts is None else _drifts.decode(drifts),
     )
+    state = msgspec.structs.replace(state, **_documents(row))
     # An entitlement outlives the orders that changed it: it has no correlation.
     head = Head(tenant_id=text(row[1]), state=state, correlation_id="")
     return uuid(row[0]), head

@@ -54,6 +54,17 @@ def folded(state: State) -> Columns:
     return columns
 
 
+def document[T](decoder: msgspec.json.Decoder[T], value: object) -> T | None:
+    """Return a JSON column, or None when it holds what this version cannot read.
+
+    One row that somebody has spoilt must not stop whoever locks it beside others.
+    """
+    try:
+        return decoder.decode(text(value))
+    except msgspec.ValidationError:
+        return None
+
+
 def text(value: object) -> str:
     """Return a column that the table declares as NOT NULL text."""
     return cast("str", value)

@@ -1,27 +1,10 @@
 """Orders of every kind, later ones and refunds, over a real database and a panel."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import timedelta
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-from domain.event import Actor
-from infrastructure.client import Client
-from infrastructure.ids import new_id
-from infrastructure.kinds import Parts, product_kinds
-from infrastructure.postgres.batch_store import BatchStore
-from infrastructure.postgres.database import Database
-from infrastructure.postgres.streams import PostgresStreams
-from infrastructure.processor.running import run
-from infrastructure.providers.panel.http_panel import HttpPanel
-from infrastructure.providers.panel.wire import PanelWire
-from infrastructure.simulators.panel.book import BookedUser
-from infrastructure.simulators.panel.simulator import PanelSimulator
-from tests.fixtures.database import TestDatabase
-from tests.processor.rig import Rig
+from tests.application.place import Place
 
 pytestmark = [pytest.mark.database, pytest.mark.usefixtures("heads_equal_folds")]
 
@@ -34,77 +17,6 @@ SELECT data->>'operation', data->>'idempotency_key'
  WHERE type = 'fulfillment.requested'
  ORDER BY position
 """
-
-
-@dataclass
-class Place:
-    """One installation that works only when it is told to."""
-
-    database: TestDatabase
-    panel: PanelSimulator
-    parts: Rig
-
-    def settle(
-        self,
-        order_id: str,
-        kind: str = "purchase",
-        line: dict[str, object] | None = None,
-        **members: object,
-    ) -> None:
-        request: dict[str, object] = {
-            "orderId": order_id,
-            "customerId": "c",
-            "kind": kind,
-            "currency": "USD",
-            "amountMinor": 100,
-        }
-        if line is not None:
-            request["lines"] = [{"line": 1, "type": "access"} | line]
-        Client(self.parts.connection).settle_order(request | members)
-
-    def refund(self, order_id: str) -> None:
-        Client(self.parts.connection).refund_order(
-            {"orderId": order_id, "reason": "charged back"}
-        )
-
-    def work(self) -> int:
-        """Run what is due, one job at a time, until nothing is."""
-        ran = 0
-        while held := self.parts.claim(1, queue="critical"):
-            self.parts.settle(held[0], run(held[0], self.parts.leases))
-            ran += 1
-        return ran
-
-    def user(self) -> BookedUser:
-        (user,) = self.panel.users()
-        return user
-
-    def rows(self, statement: str) -> list[tuple[Any, ...]]:
-        return self.parts.connection.execute(statement.encode()).fetchall()
-
-    def events(self) -> int:
-        ((count,),) = self.rows("SELECT count(*) FROM counterfoil.events")
-        return int(count)
-
-
-@pytest.fixture
-def place(database: TestDatabase, tmp_path: Path) -> Iterator[Place]:
-    with (
-        PanelSimulator(book=tmp_path / "panel.db", token="t") as panel,  # noqa: S106 - of the simulator
-        Database(database.conninfo, pool_size=2) as pool,
-    ):
-        adapter = HttpPanel(PanelWire(panel.url, "t"))
-        parts = Parts(
-            streams=PostgresStreams(pool),
-            units=BatchStore(pool),
-            ids=new_id,
-            panel=adapter,
-            username_prefix="counterfoil_",
-            actor=Actor("worker", "test"),
-        )
-        kinds = product_kinds(parts).values()
-        yield Place(database, panel, Rig(database, pool, *kinds))
-        adapter.close()
 
 
 def test_every_kind_of_settlement_is_delivered(place: Place) -> None:
