@@ -16,22 +16,44 @@ UNLIMITED: Final = 0
 """How the panel spells it, for traffic and devices; null would be its fallback."""
 
 
+MOST_SQUADS: Final = 1_000
+"""Of one user; an order names a hundred at most."""
+
+type _Squad = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-fA-F-]{36}$")]
+type _Bytes = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
+type _Devices = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
+
+
 class Squad(msgspec.Struct, frozen=True):
     """One internal squad; of its other members we need none."""
 
-    uuid: str
+    uuid: _Squad
 
 
 class PanelUser(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The members of a panel user that we read: no links, no passwords."""
+    """The members of a panel user that we read: no links, no passwords.
 
-    id: Annotated[int, msgspec.Meta(gt=0)]
+    What goes on record of them is bounded here: whoever shows more is not the panel
+    that we know.
+    """
+
+    id: Annotated[int, msgspec.Meta(gt=0, le=2**63 - 1)]
     username: str
     status: Status
     expire_at: Annotated[datetime, msgspec.Meta(tz=True)]
-    traffic_limit_bytes: int
-    hwid_device_limit: int | None
-    active_internal_squads: tuple[Squad, ...]
+    traffic_limit_bytes: _Bytes
+    hwid_device_limit: _Devices | None
+    active_internal_squads: Annotated[
+        tuple[Squad, ...], msgspec.Meta(max_length=MOST_SQUADS)
+    ]
+
+    def __post_init__(self) -> None:
+        """Refuse an expiry that no calendar of ours holds in UTC."""
+        try:
+            self.expire_at.astimezone(UTC)
+        except OverflowError as error:
+            msg = "expireAt is beyond the calendar"
+            raise ValueError(msg) from error
 
     @property
     def squads(self) -> frozenset[str]:
