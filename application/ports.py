@@ -197,6 +197,8 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
     panel_user_id: int | None
     """Known from an earlier operation, or None."""
     desired: Desired
+    at: Instant
+    """When the attempt began, by the database's clock: what is past is past by this."""
     is_off: bool = False
     """Paused or disabled: the user must show DISABLED, and otherwise must not."""
 

@@ -65,6 +65,7 @@ class Subject:
             legacy_username=self.entitlement.legacy_username,
             panel_user_id=self.panel_user_id,
             desired=pushed.desired,
+            at=pushed.at,
             is_off=pushed.standing.is_off,
         )
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import NoReturn, cast
 
 import pytest
@@ -40,6 +40,7 @@ ACCESS = Access(
     legacy_username=None,
     panel_user_id=None,
     desired=Desired(ends_at=LATER),
+    at=LATER - timedelta(days=30),
 )
 SEEN = Observed(
     panel_user_id=7,

@@ -82,13 +82,14 @@ class Stage:
         )
         self.attempts = count(1)
         self.clock_is_ahead_by = timedelta()
+        """Of the database, by which an attempt begins; not of this machine."""
         self._clock = clock
         self._limit_seconds = limit_seconds
 
     def __enter__(self) -> Self:
         self.panel.start()
         wire = PanelWire(self.panel.url, TOKEN, limit_seconds=self._limit_seconds)
-        self.adapter = HttpPanel(wire, now=self._now)
+        self.adapter = HttpPanel(wire)
         self._operator = httpx.Client(
             base_url=self.panel.url,
             headers={
@@ -129,7 +130,7 @@ class Stage:
         """Run the next attempt, `op.<attempt>`."""
         return self.adapter.carry_out(
             operation,
-            access_to(desired, panel_user_id, legacy, is_off=is_off),
+            access_to(desired, panel_user_id, legacy, is_off=is_off, at=self._now()),
             f"op.{next(self.attempts)}",
             guard or OpenGuard(),
             requests_before=requests_before,
@@ -239,12 +240,14 @@ def access_to(
     legacy: str | None = None,
     *,
     is_off: bool = False,
+    at: datetime | None = None,
 ) -> Access:
     return Access(
         username=USERNAME,
         legacy_username=legacy,
         panel_user_id=panel_user_id,
         desired=desired,
+        at=at or datetime.now(UTC),
         is_off=is_off,
     )
 

@@ -14,7 +14,9 @@ from application.ports import (
 )
 from domain.entitlement.state import Desired, truncated_to_ms
 from infrastructure.providers.panel.conversation import MOST_REQUESTS
+from infrastructure.providers.panel.http_panel import HttpPanel
 from infrastructure.providers.panel.operations import OPERATIONS as KNOWN
+from infrastructure.providers.panel.wire import PanelWire
 from tests.providers.stage import (
     DESIRED,
     LEGACY,
@@ -24,10 +26,13 @@ from tests.providers.stage import (
     PUSHING,
     SQUAD,
     SWITCHING,
+    TOKEN,
     UNKNOWN_SQUAD,
     USERNAME,
     ClosingGuard,
+    OpenGuard,
     Stage,
+    access_to,
     shown,
 )
 
@@ -102,6 +107,11 @@ def desired(**changes: object) -> Desired:
 
 def ended() -> datetime:
     return datetime.now(UTC) - timedelta(days=1)
+
+
+def just_ended() -> datetime:
+    """Past by the panel's clock, and perhaps not by ours."""
+    return datetime.now(UTC) - timedelta(hours=1, minutes=5)  # an hour is grace
 
 
 def test_the_operations_of_these_tests_are_all_there_are() -> None:
@@ -261,16 +271,45 @@ def test_an_expiry_that_is_past_by_the_panels_clock_is_left_out_after_all(
     stage: Stage, operation: str
 ) -> None:
     user_id = stage.born()
-    stage.clock_is_ahead_by = -timedelta(days=2)
 
     answer = stage.carry_out(
-        operation, desired(ends_at=ended(), device_limit=3), panel_user_id=user_id
+        operation, desired(ends_at=just_ended(), device_limit=3), panel_user_id=user_id
     )
 
     assert in_short(stage.calls()) == "PATCH PATCH"
     assert [row.applied for row in stage.book()] == [False, True]
     assert isinstance(answer, Confirmed)
     assert stage.user().hwid_device_limit == 3
+
+
+@pytest.mark.parametrize("operation", PUSHING)
+def test_a_panel_whose_clock_is_wrong_keeps_no_paid_time(
+    stage: Stage, operation: str
+) -> None:
+    """What is still ahead by the database's clock is never left out as past."""
+    user_id = stage.born()
+    stage.clock_is_ahead_by = -timedelta(days=2)
+
+    answer = stage.carry_out(operation, desired(ends_at=ended()), panel_user_id=user_id)
+
+    assert in_short(stage.calls()) == "PATCH"
+    assert answer == Rejected(
+        "expiry_in_past", "the panel refuses an expiry in the past"
+    )
+
+
+def test_a_worker_whose_clock_is_wrong_keeps_no_paid_time(stage: Stage) -> None:
+    """S15: what is past is past by the database's clock, never by the machine's."""
+    user_id = stage.born()
+    wire = PanelWire(stage.panel.url, TOKEN)
+    adapter = HttpPanel(wire, now=lambda: datetime.now(UTC) + timedelta(days=365))
+    asked = desired(ends_at=datetime.now(UTC) + timedelta(days=60))
+
+    answer = adapter.carry_out("extend", access_to(asked, user_id), "op.1", OpenGuard())
+    adapter.close()
+
+    assert isinstance(answer, Confirmed)
+    assert answer.observed.expire_at == asked.remote_expire_at
 
 
 @pytest.mark.parametrize("operation", MAKING)
@@ -327,12 +366,11 @@ def test_the_longest_reconcile_of_a_user_that_exists_fits_into_the_bound(
     stage: Stage,
 ) -> None:
     stage.born(LEGACY, status="DISABLED")
-    stage.clock_is_ahead_by = -timedelta(days=2)
     looks = 3
 
     answer = stage.carry_out(
         "reconcile",
-        desired(ends_at=ended()),
+        desired(ends_at=just_ended()),
         panel_user_id=NOBODYS_ID,
         legacy=LEGACY,
         requests_before=looks,

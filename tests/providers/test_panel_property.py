@@ -146,6 +146,7 @@ def prepared(stage: Stage, before: Before | None, asked: Asked) -> Access:
         legacy_username=legacy,
         panel_user_id=known,
         desired=asked.desired,
+        at=NOW,
         is_off=asked.is_off,
     )
 

@@ -25,7 +25,7 @@ class HttpPanel:
     """A Remnawave panel; shared by all worker threads of a process."""
 
     def __init__(self, wire: PanelWire, *, now: Now = utc_now) -> None:
-        """Take the wire, and the clock by which an expiry may be past."""
+        """Take the wire, and the clock by which a date of Retry-After is read."""
         self._wire = wire
         self._now = now
 
@@ -48,7 +48,7 @@ class HttpPanel:
         """See `Panel.carry_out`."""
         conversation = self._conversation(access, request_id, guard, requests_before)
         try:
-            return carried_out(conversation, operation, access, self._now())
+            return carried_out(conversation, operation, access)
         except Exception as error:  # noqa: BLE001 - the provider's edge: never raises
             return Unknown(ADAPTER_ERROR, where(error))
 

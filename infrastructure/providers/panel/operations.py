@@ -14,7 +14,6 @@ is left to do: `enable` would switch on an EXPIRED user for half a minute.
 """
 
 from collections.abc import Mapping
-from datetime import datetime
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
@@ -84,7 +83,7 @@ def looked(conversation: Conversation, access: Access) -> LookAnswer:
 
 
 def carried_out(
-    conversation: Conversation, operation: str, access: Access, now: datetime
+    conversation: Conversation, operation: str, access: Access
 ) -> PanelAnswer:
     """Return what the panel shows after the operation; see `Panel.carry_out`."""
     steps = OPERATIONS.get(operation)
@@ -92,7 +91,7 @@ def carried_out(
         return Rejected(UNSUPPORTED, f"no panel is asked to {operation}")
     if not steps.pushes:
         return _acted_on_found(conversation, access, steps)
-    push = Push(conversation, access, now)
+    push = Push(conversation, access)
     pushed = push.update()
     if pushed is Said.USER_MISSING:
         pushed = push.create() if steps.makes else _not_found()

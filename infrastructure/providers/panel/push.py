@@ -10,7 +10,7 @@ PATCH that was refused for a past expiry wrote nothing, and goes once more witho
 """
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Final, Literal
 
 from application.ports import Access
@@ -25,8 +25,12 @@ from infrastructure.providers.panel.search import found_by_name
 from infrastructure.providers.panel.user import PanelUser, Provision
 
 CLOCK_MARGIN: Final = timedelta(minutes=15)
-"""An expiry is left out only when it is past by more than clocks may differ; the
-panel's own clock has the last word."""
+"""By how much the panel's clock may differ from the database's.
+
+An expiry that is past by more is left out.  One that is ahead by more is never: a
+panel that calls it past has a wrong clock, and would keep access that was paid for.
+In between the panel has the last word.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +48,15 @@ type Missed = Literal[Said.USER_MISSING]
 class Push:
     """One attempt to write the desired state of one user."""
 
-    def __init__(
-        self, conversation: Conversation, access: Access, now: datetime
-    ) -> None:
+    def __init__(self, conversation: Conversation, access: Access) -> None:
         """Prepare the state; nothing is sent yet."""
         self._conversation = conversation
         self._access = access
         self._provision = Provision.of(access.desired, is_off=access.is_off)
-        self._sends_expiry = self._provision.expire_at > now - CLOCK_MARGIN
+        ahead = self._provision.expire_at - access.at
+        self._sends_expiry = ahead > -CLOCK_MARGIN
         """Whether updates say the expiry: never one that the panel calls past."""
+        self._may_be_past = ahead <= CLOCK_MARGIN
 
     def update(self) -> Pushed | Missed | Ended:
         """Return the user as written, or that nobody has the id or the names."""
@@ -86,7 +90,7 @@ class Push:
 
     def _updated(self, user_id: int) -> Pushed | Missed | Ended:
         told = self._told_of_old(user_id)
-        if told is Said.EXPIRY_PAST and self._sends_expiry:
+        if told is Said.EXPIRY_PAST and self._sends_expiry and self._may_be_past:
             self._sends_expiry = False
             told = self._told_of_old(user_id)
         if isinstance(told, PanelUser):
