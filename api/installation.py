@@ -1,17 +1,20 @@
 """What the edge needs of an installation; wired by infrastructure.bootstrap."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
 
+from api.demo_result import DemoProgress, PlayedDemo
 from application.front_door import RefundOne, SettleOne
 from application.job_kinds import KindTable
 from application.operators.action import Action
+from application.operators.maintenance import Maintenance
 from application.operators.operate import Operate
 from projections.event_log import EventLog
 from projections.job_history import JobHistory
 from projections.job_list import JobList
+from projections.maintenance import MaintenanceState
 from projections.why import Why
 
 
@@ -117,6 +120,16 @@ class Services(Protocol):
         """Asks for operations on entitlements."""
         ...
 
+    @property
+    def maintenance(self) -> Maintenance:
+        """Opens and closes windows of maintenance."""
+        ...
+
+    @property
+    def maintenance_state(self) -> MaintenanceState:
+        """Tells what is closed for maintenance."""
+        ...
+
 
 class SchemaState(Protocol):
     """Where the database's schema stands."""
@@ -149,92 +162,6 @@ class SchemaState(Protocol):
     @property
     def adopted(self) -> bool:
         """Whether a hand-made schema was taken over."""
-        ...
-
-
-class DemoProgress(Protocol):
-    """How far a demo is."""
-
-    @property
-    def settled(self) -> int:
-        """Orders that are settled."""
-        ...
-
-    @property
-    def fulfilled(self) -> int:
-        """Orders that are fulfilled."""
-        ...
-
-    @property
-    def unfinished(self) -> int:
-        """Jobs that are not finished."""
-        ...
-
-    @property
-    def dead(self) -> int:
-        """Jobs that wait for a person."""
-        ...
-
-
-class Finding(Protocol):
-    """One question that was put to the log and to the panel's book."""
-
-    @property
-    def question(self) -> str:
-        """What was asked."""
-        ...
-
-    @property
-    def compared(self) -> int:
-        """How many things were compared."""
-        ...
-
-    @property
-    def disagreements(self) -> tuple[str, ...]:
-        """What disagrees, a sentence each."""
-        ...
-
-
-class DemoResult(Protocol):
-    """What a demo ends with."""
-
-    @property
-    def figures(self) -> Sequence[tuple[str, str]]:
-        """Names and figures."""
-        ...
-
-    @property
-    def findings(self) -> Sequence[Finding]:
-        """What was compared, and what disagrees."""
-        ...
-
-    @property
-    def exit_codes(self) -> Sequence[int]:
-        """How the workers ended."""
-        ...
-
-    @property
-    def seconds(self) -> float:
-        """How long it took."""
-        ...
-
-    @property
-    def is_right(self) -> bool:
-        """Whether nothing disagrees."""
-        ...
-
-
-class PlayedDemo(Protocol):
-    """A demo that has ended, and the data folder that it left."""
-
-    @property
-    def result(self) -> DemoResult:
-        """What it ended with."""
-        ...
-
-    @property
-    def folder(self) -> Path:
-        """Where its database, its panel's book and its logs are."""
         ...
 
 

@@ -4,6 +4,7 @@ ApplicationError
 ├── NotFoundError             nothing has that id (in this tenant)
 ├── StateConflictError        the thing is at a stage that forbids it
 ├── OperationKeyReusedError   the key stands for another request
+├── WindowOpenError           the scope has a window already, which says otherwise
 └── TwinError                 a live job has the same unique key
 """
 
@@ -51,6 +52,23 @@ class OperationKeyReusedError(ApplicationError):
         super().__init__(
             f"{self.code}: the key stands for operation {operation}, "
             "which was asked for with other parameters"
+        )
+
+
+class WindowOpenError(ApplicationError):
+    """The scope has an open window of maintenance that says something else."""
+
+    code = "maintenance_open"
+
+    def __init__(self, scope: str, *, window: str, opened_by: str, since: str) -> None:
+        """Name the scope, its window, and by whom and when that was opened."""
+        self.scope = scope
+        self.window = window
+        self.opened_by = opened_by
+        self.since = since
+        super().__init__(
+            f"{self.code}: scope {scope} has had window {window} since {since}, opened "
+            f"by {opened_by} with other words; `counterfoil maintenance` shows them"
         )
 
 

@@ -23,6 +23,7 @@ from application.front_door import (
 from application.job_kinds import Kinds
 from application.operators.action import Action
 from application.operators.cancel import cancel_job
+from application.operators.maintenance import Maintenance
 from application.operators.operate import Operate
 from application.operators.retry import retry_job
 from application.operators.target import Targets
@@ -39,12 +40,14 @@ from infrastructure.postgres import migrator
 from infrastructure.postgres.batch_store import BatchStore
 from infrastructure.postgres.database import Database, transaction
 from infrastructure.postgres.streams import PostgresStreams
+from infrastructure.postgres.windows import PostgresWindows
 from infrastructure.providers.panel.http_panel import HttpPanel
 from infrastructure.providers.panel.wire import PanelWire
 from infrastructure.settings import Settings
 from projections.event_log import EventLog
 from projections.job_history import JobHistory
 from projections.job_list import JobList
+from projections.maintenance import MaintenanceState
 from projections.why import Why
 
 COMMAND_POOL: Final = 2
@@ -86,6 +89,8 @@ class Services:
     retry: Action
     cancel: Action
     operate: Operate
+    maintenance: Maintenance
+    maintenance_state: MaintenanceState
 
     @property
     def budgets(self) -> Mapping[str, int]:
@@ -231,6 +236,8 @@ def _wired(
         retry=retry_job(targets, parts.units, new_id),
         cancel=cancel_job(targets, parts.units, new_id),
         operate=Operate(streams, parts.units, new_id),
+        maintenance=Maintenance(PostgresWindows(database), parts.units, new_id),
+        maintenance_state=MaintenanceState(database.connection),
     )
 
 

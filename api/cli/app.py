@@ -19,6 +19,7 @@ from api.cli.demonstrating import demo
 from api.cli.history import events, why
 from api.cli.jobs import job, jobs
 from api.cli.kinds import kinds
+from api.cli.maintenance.commands import maintenance
 from api.cli.operating import cancel, operate, retry
 from api.cli.options import group, option
 from api.cli.output import complain, say
@@ -81,6 +82,7 @@ for _command in (
     retry,
     cancel,
     operate,
+    maintenance,
     simulate,
     demo,
 ):

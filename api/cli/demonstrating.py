@@ -11,7 +11,8 @@ from rich.table import Table
 
 from api.cli.options import as_json, command
 from api.cli.output import document, say, screen
-from api.installation import DemoProgress, DemoResult, Installation, PlayedDemo
+from api.demo_result import DemoProgress, DemoResult, PlayedDemo
+from api.installation import Installation
 
 _WORST = 3
 """Disagreements that are shown of each question; --json has them all."""

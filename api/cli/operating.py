@@ -11,7 +11,7 @@ from api.cli.output import document, say
 from api.cli.parameters import named, parameters
 from api.installation import Installation
 from application.operators.action import Done
-from application.operators.instruction import Instruction, instruct
+from application.operators.instruction import LONGEST_REASON, Instruction, instruct
 from application.operators.operate import Operated, Wanted
 from domain.errors import InvalidRequestError
 from domain.fulfillment.operations import BY_OPERATORS
@@ -45,7 +45,7 @@ def retry(installation: Installation, key: str, *, reason: str, as_json: bool) -
       counterfoil jobs --state dead
       counterfoil retry 01a229c8-15d6-7b9a-a414-da3f4ad17f77 --reason "panel is back"
     """
-    instruction = _instruction(reason)
+    instruction = instruction_of(reason)
     with installation.open() as services:
         done = services.retry(key, instruction)
     _tell(done, _RETRIED, as_json=as_json)
@@ -67,7 +67,7 @@ def cancel(installation: Installation, key: str, *, reason: str, as_json: bool) 
     Examples:
       counterfoil cancel 01a229c8-15d6-7b9a-a414-da3f4ad17f77 --reason "refunded"
     """
-    instruction = _instruction(reason)
+    instruction = instruction_of(reason)
     with installation.open() as services:
         done = services.cancel(key, instruction)
     _tell(done, _CANCELLED, as_json=as_json)
@@ -111,7 +111,7 @@ def operate(  # noqa: PLR0913 - the options of the command, one to one
       counterfoil operate customer:anna set_limits --device-limit 5 --reason "asked"
       counterfoil operate customer:anna:2 reconcile --reason "looks wrong"
     """
-    instruction = _instruction(reason)
+    instruction = instruction_of(reason)
     wanted = Wanted(
         entitlement=entitlement,
         operation=operation,
@@ -124,9 +124,14 @@ def operate(  # noqa: PLR0913 - the options of the command, one to one
     _tell_operated(operated, as_json=as_json)
 
 
-def _instruction(reason: str) -> Instruction:
+def instruction_of(reason: str, longest: int = LONGEST_REASON) -> Instruction:
+    """Return what the operator of this process asks for, and why.
+
+    Raises:
+        click.BadParameter: the reason, or the operator's name, is none.
+    """
     try:
-        return instruct(_operator(), reason)
+        return instruct(_operator(), reason, longest)
     except InvalidRequestError as error:
         raise click.BadParameter(error.detail, param_hint=f"--{error.path}") from error
 

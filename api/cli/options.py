@@ -37,8 +37,19 @@ def command(function: Callable[..., Any]) -> click.Command:
 
 def group(function: Callable[..., Any]) -> click.Group:
     """Return the group of commands that `function` is; see `command`."""
-    settings = {"help_option_names": ["-h", "--help"]}
-    return click.group(help=_help(function), context_settings=settings)(function)
+    return _group(function, answers=False)
+
+
+def group_that_tells(function: Callable[..., Any]) -> click.Group:
+    """Return a group whose `function` has an answer of its own, without a command."""
+    return _group(function, answers=True)
+
+
+def _group(function: Callable[..., Any], *, answers: bool) -> click.Group:
+    names = {"help_option_names": ["-h", "--help"]}
+    return click.group(
+        help=_help(function), context_settings=names, invoke_without_command=answers
+    )(function)
 
 
 def _help(function: Callable[..., Any]) -> str:

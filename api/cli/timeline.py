@@ -202,6 +202,12 @@ _OF_THEIR_OWN: Final[Mapping[str, Mapping[str, Told]]] = {
         "expected": _side("expected {}"),
         "observed": _side("the panel shows {}"),
     },
+    "maintenance.opened": {
+        "scope": str,
+        "source": str,
+        "expected_return": _instant("return expected {}"),
+        "notice_en": _as("“{}”"),
+    },
 }
 """Events whose members mean something else: a stream, the sides of a drift."""
 

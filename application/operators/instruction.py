@@ -25,16 +25,16 @@ class Instruction(msgspec.Struct, frozen=True, kw_only=True):
         return Meta(actor=self.actor, correlation_id=correlation_id, reason=self.reason)
 
 
-def instruct(operator: str, reason: str) -> Instruction:
+def instruct(operator: str, reason: str, longest: int = LONGEST_REASON) -> Instruction:
     """Return the instruction of the operator of that name.
 
     Raises:
-        InvalidRequestError: the reason is not 3 to 400 characters, or there is no
-            name.
+        InvalidRequestError: the reason is not 3 to `longest` characters, or there
+            is no name.
     """
     told = clean(reason).strip()
-    if not SHORTEST_REASON <= len(told) <= LONGEST_REASON:
-        rule = f"why, in {SHORTEST_REASON} to {LONGEST_REASON} characters"
+    if not SHORTEST_REASON <= len(told) <= longest:
+        rule = f"why, in {SHORTEST_REASON} to {longest} characters"
         code = "reason_required"
         raise InvalidRequestError(code, "reason", rule)
     name = cut(clean(operator).strip(), _NAME_CHARACTERS)
@@ -42,7 +42,7 @@ def instruct(operator: str, reason: str) -> Instruction:
         code = "operator_required"
         raise InvalidRequestError(code, "operator", "the name of whoever decides")
     return Instruction(
-        actor=Actor(type="operator", id=name), reason=storable(told, LONGEST_REASON)
+        actor=Actor(type="operator", id=name), reason=storable(told, longest)
     )
 
 

@@ -55,6 +55,7 @@ class World:
     def __init__(self, database: Database, connection: Connection) -> None:
         self.connection = connection
         self.owner = this_process()
+        self.database = database
         self.units = BatchStore(database)
         self.streams = PostgresStreams(database)
         parts = Parts(

@@ -18,11 +18,22 @@ from infrastructure.postgres.heads.table import (
     uuid,
 )
 
-_READ: Final = """
+_COLUMNS: Final = """
 SELECT stream_id, tenant_id, correlation_id, version, state, scope, source, reason,
        notice_ru, notice_en, expected_return
+"""
+
+_READ: Final = f"""
+{_COLUMNS}
   FROM counterfoil.maintenance
  WHERE stream_id = ANY(%(ids)s)
+"""
+
+READ_OPEN: Final = f"""
+{_COLUMNS}, opened_by, opened_at
+  FROM counterfoil.maintenance
+ WHERE state = 'open'
+ ORDER BY scope
 """
 
 # Without `opened_at`: the table's default reads the clock.
@@ -46,7 +57,7 @@ UPDATE counterfoil.maintenance w
 
 
 def head_of(row: Row) -> tuple[UUID, Head]:
-    """Return the head of one row of `MAINTENANCE.read`."""
+    """Return the head of one row of `MAINTENANCE.read` or `READ_OPEN`."""
     state = MaintenanceWindow(
         version=number(row[3]),
         stage=Stage(text(row[4])),

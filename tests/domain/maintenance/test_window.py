@@ -19,7 +19,7 @@ from domain.maintenance.aggregate import (
     evolve,
     said_of,
 )
-from domain.maintenance.events import Closed, Opened
+from domain.maintenance.events import Closed, MaintenanceEvent, Opened
 
 AT = datetime(2026, 8, 1, 3, tzinfo=UTC)
 SAID = Announcement(
@@ -116,7 +116,8 @@ def test_a_return_that_is_not_later_than_the_opening_is_refused(
 @given(st.lists(st.sampled_from(COMMANDS), max_size=8))
 def test_whatever_order_commands_come_in(commands: list[MaintenanceCommand]) -> None:
     """It opens once and closes once, and an event is one version."""
-    window, events = MaintenanceWindow(), []
+    window = MaintenanceWindow()
+    events: list[MaintenanceEvent] = []
     for command in commands:
         try:
             happened = decide(window, command)

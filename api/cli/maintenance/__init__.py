@@ -1,0 +1,1 @@
+"""`counterfoil maintenance`: what is closed, and closing and opening it by hand."""

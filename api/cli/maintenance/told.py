@@ -1,0 +1,73 @@
+"""Windows of maintenance in a person's words."""
+
+from datetime import datetime
+
+from api.cli.output import say
+from api.cli.times import at, distance
+from application.operators.maintenance import Maintained, Standing
+from domain.maintenance.gates import ALL
+from projections.maintenance import MaintenancePage, WindowLine
+
+
+def show(page: MaintenancePage) -> None:
+    """Write what is closed now."""
+    if not page.windows:
+        say("no maintenance: every gate is open")
+    for window in page.windows:
+        say(*_window(window, page.now))
+
+
+def _window(window: WindowLine, now: datetime) -> list[str]:
+    since = f"since {at(window.opened_at)}, {distance(window.opened_at, now)}"
+    return [
+        f"{named(window.scope)} is closed {since}, by {window.opened_by}",
+        f"    why: {window.reason}",
+        f"    return: {_return(window.expected_return, now)}",
+        f"    ru: {_one_line(window.notice_ru)}",
+        f"    en: {_one_line(window.notice_en)}",
+        f"    window: {window.window_id}",
+    ]
+
+
+def _return(expected: datetime | None, now: datetime) -> str:
+    if expected is None:
+        return "not said"
+    told = f"expected {at(expected)}, {distance(expected, now)}"
+    return told if expected > now else f"{told}; it is overdue"
+
+
+def _one_line(notice: str) -> str:
+    return " / ".join(line for line in notice.splitlines() if line.strip())
+
+
+def named(scope: str) -> str:
+    """Return what a scope closes, as the subject of a sentence."""
+    return "every gate" if scope == ALL else f"the {scope}"
+
+
+def tell_opened(maintained: Maintained) -> None:
+    """Write what opening a window has done."""
+    scope, window = maintained.scope, maintained.window_id
+    if maintained.events:
+        say(f"{named(scope)} is closed for maintenance: window {window}")
+    else:
+        mine = [each for each in maintained.windows if each.window_id == window]
+        say("nothing to do: it is so already", *map(_standing, mine))
+
+
+def tell_closed(maintained: Maintained) -> None:
+    """Write what closing a window has done, and what stays closed."""
+    scope, windows = maintained.scope, maintained.windows
+    if maintained.events:
+        say(f"the window is over: {maintained.window_id}")
+    else:
+        say(f"nothing to do: no window of scope {scope} is open")
+    if windows:
+        say(*map(_standing, windows))
+    elif maintained.events:
+        say("every gate is open: what has waited goes on within a minute")
+
+
+def _standing(window: Standing) -> str:
+    since = at(window.opened_at)
+    return f"{named(window.scope)} stays closed: since {since}, by {window.opened_by}"

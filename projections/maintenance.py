@@ -1,0 +1,57 @@
+"""What is closed for maintenance now: since when, by whom, why, and until when."""
+
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
+
+import msgspec
+from psycopg.rows import class_row
+
+from domain.event import Instant
+from projections.connections import Lend, one_snapshot
+from projections.moment import read_moment
+
+_OPEN: Final = """
+SELECT stream_id AS window_id, scope, source, reason, notice_ru, notice_en,
+       expected_return, opened_by, opened_at
+  FROM counterfoil.maintenance
+ WHERE state = 'open'
+ ORDER BY scope
+"""
+
+
+class WindowLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """One open window."""
+
+    window_id: UUID
+    scope: str
+    """`panel`, or `all`: the gates that it closes."""
+    source: str
+    reason: str
+    notice_ru: str
+    notice_en: str
+    expected_return: Instant | None
+    opened_by: str
+    opened_at: Instant
+
+
+class MaintenancePage(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The windows that are open, and the moment that is shown."""
+
+    now: Instant
+    windows: tuple[WindowLine, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MaintenanceState:
+    """Tells what is closed."""
+
+    lend: Lend
+
+    def __call__(self) -> MaintenancePage:
+        """Return the present state."""
+        with one_snapshot(self.lend) as connection:
+            with connection.cursor(row_factory=class_row(WindowLine)) as cursor:
+                windows = tuple(cursor.execute(_OPEN).fetchall())
+            moment = read_moment(connection)
+        return MaintenancePage(now=moment.now, windows=windows)
