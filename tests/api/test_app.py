@@ -31,6 +31,8 @@ def test_every_command_that_is_due_is_there() -> None:
         "job",
         "jobs",
         "kinds",
+        "maintenance close",
+        "maintenance open",
         "migrate",
         "operate",
         "refund",
