@@ -1,6 +1,6 @@
 """Who is told what: thin messages, and none of most events."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 import pytest
@@ -12,6 +12,14 @@ from domain.fulfillment import aggregate as fulfillment
 from domain.fulfillment import commands
 from domain.jobs import events as job_events
 from domain.jobs.aggregate import Enqueue, Job, decide, fold
+from domain.maintenance import aggregate as maintenance
+from domain.maintenance.aggregate import (
+    Announcement,
+    Close,
+    MaintenanceCommand,
+    MaintenanceWindow,
+    Open,
+)
 from domain.order import aggregate as order
 from domain.outbox import TOPICS, outbox_data
 from domain.stream import State
@@ -135,6 +143,33 @@ def test_a_drift_tells_whose_and_what_kind_but_not_what_was_seen() -> None:
         "kind": "squads",
     }
     assert told(DriftResolved(kind="squads"), state) is None
+
+
+def test_maintenance_tells_what_customers_may_hear_and_not_why() -> None:
+    window = MaintenanceWindow()
+    announced = Announcement(
+        scope="panel",
+        reason="the provider has not been paid",
+        notice_ru="Идут работы",
+        notice_en="We are at work",
+        expected_return=AT + timedelta(hours=1),
+    )
+    commands: tuple[MaintenanceCommand, ...] = (Open(said=announced, at=AT), Close())
+    messages: list[object] = []
+    for command in commands:
+        (event,) = maintenance.decide(window, command)
+        window = maintenance.evolve(window, event)
+        messages.append(told(event, window))
+
+    said = {
+        "window_id": str(STREAM),
+        "scope": "panel",
+        "source": "manual",
+        "notice_ru": "Идут работы",
+        "notice_en": "We are at work",
+        "expected_return": "2026-01-01T01:00:00Z",
+    }
+    assert messages == [said | {"state": "open"}, said | {"state": "closed"}]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from infrastructure.client import Client
 from infrastructure.ids import new_id
 from infrastructure.processor.settler import Ended
 from tests.fixtures.workers import enqueue
-from tests.performance.shop import fulfil, order
+from tests.performance.shop import fulfil, keep_a_window, maintenance_of, order
 from tests.processor.rig import Rig
 
 type Connection = psycopg.Connection[tuple[object, ...]]
@@ -47,6 +47,9 @@ _DIFFERENT = {
         'entitlement_id', counterfoil.uuid7(),
         'order_stream_id', counterfoil.uuid7(),
         'idempotency_key', 'key ' || n""",
+    "maintenance": """
+        'stream_id', counterfoil.uuid7(),
+        'reason', 'reason ' || n""",
 }
 
 _MULTIPLY = """
@@ -81,6 +84,7 @@ def fill(parts: Rig, connection: Connection) -> None:
     enqueue(connection, "noop")
     parts.settle(parts.claim(1)[0], Fail(code="permanent"))
     enqueue(connection, "noop")
+    keep_a_window(maintenance_of(parts))
     with connection.transaction():
         connection.execute("SET LOCAL session_replication_role = replica")
         for table, different in _DIFFERENT.items():

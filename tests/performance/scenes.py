@@ -18,8 +18,9 @@ from infrastructure.processor.suspects.lane import SuspectLane
 from projections.event_log import EventFilter, EventLog
 from projections.job_history import JobHistory
 from projections.job_list import JobFilter, JobList
+from projections.maintenance import MaintenanceState
 from tests.performance.filling import finish
-from tests.performance.shop import fulfil, order
+from tests.performance.shop import fulfil, keep_a_window, maintenance_of, order
 from tests.performance.stage import Stage
 
 
@@ -110,6 +111,12 @@ def why_each(stage: Stage) -> None:
     stage.why(stage.username)
 
 
+def maintain(stage: Stage) -> None:
+    keep_a_window(maintenance_of(stage.parts))
+    assert not MaintenanceState(stage.parts.pool.connection)().windows
+    assert stage.one("SELECT count(*) FROM counterfoil.gates") == 0
+
+
 def retry_dead(stage: Stage) -> None:
     stage.retry(stage.dead)
     with pytest.raises(StateConflictError):
@@ -152,5 +159,6 @@ SCENES: dict[Scene, set[str]] = {
         "entitlements_username",
         "entitlements_legacy_username",
     },
+    maintain: {"maintenance_pkey", "maintenance_one_open"},
     retry_dead: {"jobs_dead_pkey"},
 }

@@ -5,12 +5,15 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from application.job_kinds import AnyKind
+from application.operators.instruction import instruct
+from application.operators.maintenance import Maintenance, Planned
 from domain.event import Actor
 from infrastructure.ids import new_id
 from infrastructure.kinds import Parts, product_kinds
 from infrastructure.postgres.batch_store import BatchStore
 from infrastructure.postgres.database import Database
 from infrastructure.postgres.streams import PostgresStreams
+from infrastructure.postgres.windows import PostgresWindows
 from infrastructure.processor.running import run
 from infrastructure.providers.panel.http_panel import HttpPanel
 from infrastructure.providers.panel.wire import PanelWire
@@ -49,6 +52,19 @@ def processor(database: TestDatabase, folder: Path, *more: AnyKind) -> Iterator[
         )
         yield Rig(database, pool, *product_kinds(parts).values(), *more)
         adapter.close()
+
+
+def maintenance_of(parts: Rig) -> Maintenance:
+    """Return what opens and closes windows over the rig's own connections."""
+    return Maintenance(PostgresWindows(parts.pool), parts.store, new_id)
+
+
+def keep_a_window(maintenance: Maintenance) -> None:
+    """Open a window, and close it."""
+    instruction = instruct("ann", "the panel moves")
+    planned = Planned(notice_ru="Идут работы", notice_en="We are at work")
+    assert maintenance.open(planned, instruction).events
+    assert maintenance.close(planned.scope, instruction).events
 
 
 def fulfil(parts: Rig) -> int:
