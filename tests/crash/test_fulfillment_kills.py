@@ -76,11 +76,13 @@ class Scene:
         self.workers.append(worker)
         return worker
 
-    def kill(self) -> None:
-        """End the newest worker, and return when its cells are gone as well."""
-        cells = descendants(self.workers[-1].pid)
-        self.workers[-1].send_signal(signal.SIGKILL)
-        self.workers[-1].wait()
+    def kill(self, pid: int | None = None) -> None:
+        """End the newest worker, or that of `pid`, and return when it is all gone."""
+        newest = self.workers[-1]
+        worker = next((each for each in self.workers if each.pid == pid), newest)
+        cells = descendants(worker.pid)
+        worker.send_signal(signal.SIGKILL)
+        worker.wait()
         wait_gone(cells)
 
     def rows(self, statement: str) -> list[tuple[Any, ...]]:
@@ -116,15 +118,26 @@ class Scene:
             yield
 
 
+@contextmanager
+def staged(database: TestDatabase, folder: Path, **panel: Any) -> Iterator[Scene]:  # noqa: ANN401 - the simulator checks them
+    """A panel with these options, and workers that end with the block."""
+    with PanelSimulator(
+        book=folder / "panel.sqlite", token=TOKEN, **panel
+    ) as simulator:
+        scene = Scene(database, simulator, folder, [])
+        try:
+            yield scene
+        finally:
+            for worker in scene.workers:
+                if worker.poll() is None:
+                    worker.kill()
+                worker.wait()
+
+
 @pytest.fixture
 def scene(database: TestDatabase, tmp_path: Path) -> Iterator[Scene]:
-    with PanelSimulator(book=tmp_path / "panel.sqlite", token=TOKEN) as panel:
-        scene = Scene(database, panel, tmp_path, [])
+    with staged(database, tmp_path) as scene:
         yield scene
-        for worker in scene.workers:
-            if worker.poll() is None:
-                worker.kill()
-            worker.wait()
 
 
 def _kill_before_the_claim_commits(scene: Scene) -> None:

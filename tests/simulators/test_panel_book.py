@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
@@ -15,12 +16,13 @@ import pytest
 
 from infrastructure.simulators import panel as package
 from infrastructure.simulators.panel.book import (
+    BookedRequest,
     applied_writes,
     open_book,
     requests,
     users,
 )
-from infrastructure.simulators.panel.faults import FAULT_NAMES, Rotation
+from infrastructure.simulators.panel.faults import FAULT_NAMES, FaultRule, Rotation
 from infrastructure.simulators.panel.simulator import PanelSimulator
 from infrastructure.simulators.panel.store import BODY_CHARACTERS, BookInUseError
 from tests.simulators.stage import ALPHA, FUTURE, HEADERS, NOON, SQUADS, TOKEN, Users
@@ -92,6 +94,61 @@ def test_a_row_tells_who_asked_what_and_what_came_of_it(users: Users) -> None:
 
     assert (deleted.status, deleted.user_id) == (204, 1)
     assert deleted.effect == {"before": limited, "after": None}
+
+
+def test_a_row_tells_when_a_request_came_and_when_its_answer_left(
+    users: Users,
+) -> None:
+    users.born()
+    users.panel.faults.set(FaultRule("hang_after", methods=("PATCH",), seconds=0.05))
+    hold = users.panel.hold("DELETE", "/api/users", when="before")
+    with ThreadPoolExecutor() as elsewhere:
+        users.patch(id=1, hwidDeviceLimit=3)
+        deleted = elsewhere.submit(users.client.delete, "/api/users/1")
+        hold.wait_arrived()
+        assert users.panel.book()[-1].ended_ns is None
+        users.client.get("/api/users/1")
+        hold.release()
+        deleted.result()
+    users.panel.close()
+
+    born, patched, removed, seen = users.panel.book()
+
+    assert began(born) < ended(born) < began(patched)
+    assert began(patched) + 50_000_000 <= ended(patched) < began(removed)
+    assert began(removed) < began(seen) < ended(seen) < ended(removed)
+
+
+def began(row: BookedRequest) -> int:
+    assert row.began_ns is not None
+    return row.began_ns
+
+
+def ended(row: BookedRequest) -> int:
+    assert row.ended_ns is not None
+    return row.ended_ns
+
+
+def test_a_book_of_an_earlier_version_is_gone_on_with(book: Path) -> None:
+    with PanelSimulator(book=book, token=TOKEN):
+        pass
+    with contextlib.closing(sqlite3.connect(book)) as earlier:
+        earlier.execute("ALTER TABLE requests DROP COLUMN began_ns")
+        earlier.execute("ALTER TABLE requests DROP COLUMN ended_ns")
+        earlier.execute(
+            """
+            INSERT INTO requests (received_at, method, path, body, applied, answered)
+            VALUES (1, 'GET', '/api/users', '', 0, 1)
+            """
+        )
+        earlier.commit()
+
+    with PanelSimulator(book=book, token=TOKEN) as panel:
+        httpx.get(f"{panel.url}/api/users", headers=HEADERS, trust_env=False)
+        old, new = panel.book()
+
+    assert (old.began_ns, old.ended_ns) == (None, None)
+    assert began(new) < ended(new)
 
 
 @pytest.mark.parametrize(

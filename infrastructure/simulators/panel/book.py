@@ -21,6 +21,9 @@ so it survives SIGKILL of the simulator; read by anybody with a SQLite client.
     answered     1 = a whole HTTP message was handed to the client's socket. Rows whose
                  answer waits (hangs, holds) begin with 0 and turn to 1 when it is
                  sent; a plain answer begins with 1 and turns to 0 when its send fails
+    began_ns     ns of the machine's monotonic clock when it had arrived
+    ended_ns     the same clock when its answer was about to leave, or had left if it
+                 waited (hangs, holds); null while nothing has, or for ever after a kill
 
 `users`: the panel's state now. `document` holds every field, instants in ms; the other
 columns repeat what auditors ask for: `expire_at` is the text that the panel answers,
@@ -49,6 +52,8 @@ CREATE TABLE IF NOT EXISTS requests (
     effect      TEXT,
     fault       TEXT,
     answered    INTEGER NOT NULL CHECK (answered IN (0, 1)),
+    began_ns    INTEGER,
+    ended_ns    INTEGER,
     CHECK ((effect IS NOT NULL) = (applied = 1))
 ) STRICT;
 CREATE TABLE IF NOT EXISTS users (
@@ -70,7 +75,7 @@ ORDER BY id
 """
 _READ_REQUESTS: Final = """
 SELECT seq, received_at, request_id, method, path, body, user_id, username,
-       status, error_code, applied, effect, fault, answered
+       status, error_code, applied, effect, fault, answered, began_ns, ended_ns
 FROM requests
 WHERE seq > :after
 ORDER BY seq
@@ -106,6 +111,8 @@ class BookedRequest(NamedTuple):
     effect: dict[str, Any] | None
     fault: str | None
     answered: bool
+    began_ns: int | None
+    ended_ns: int | None
 
 
 def open_book(path: Path) -> sqlite3.Connection:

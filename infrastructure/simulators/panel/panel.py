@@ -9,6 +9,7 @@ JSON, unknown route, token, and only then the handler's own validation.
 """
 
 import threading
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -96,10 +97,13 @@ class Panel:
             return delivery
 
     def correct_answered(self, visit: Visit, *, answered: bool) -> None:
-        """Make the row say whether the answer was sent after all."""
-        if visit.seq is not None and visit.answered != answered:
+        """Make the row say whether the answer was sent after all, and until when."""
+        if visit.seq is not None and (visit.late or visit.answered != answered):
+            ended_ns = time.monotonic_ns()
             with self._lock:
-                self._store.correct_answered(visit.seq, answered=answered)
+                self._store.correct_answered(
+                    visit.seq, answered=answered, ended_ns=ended_ns
+                )
 
     def pass_time(self) -> None:
         """Run the passes that have become due."""

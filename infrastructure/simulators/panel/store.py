@@ -22,18 +22,29 @@ BODY_CHARACTERS: Final = 64 * 1024
 
 _INSERT_REQUEST: Final = """
 INSERT INTO requests (received_at, request_id, method, path, body, user_id, username,
-                      status, error_code, applied, effect, fault, answered)
+                      status, error_code, applied, effect, fault, answered,
+                      began_ns, ended_ns)
 VALUES (:received_at, :request_id, :method, :path, :body, :user_id, :username,
-        :status, :error_code, :applied, :effect, :fault, :answered)
+        :status, :error_code, :applied, :effect, :fault, :answered,
+        :began_ns, :ended_ns)
 """
 _COMPLETE_REQUEST: Final = """
 UPDATE requests
 SET user_id = :user_id, username = :username, status = :status,
     error_code = :error_code, applied = :applied, effect = :effect,
-    answered = :answered
+    answered = :answered, ended_ns = :ended_ns
 WHERE seq = :seq
 """
-_CORRECT_ANSWERED: Final = "UPDATE requests SET answered = :answered WHERE seq = :seq"
+_CORRECT_ANSWERED: Final = """
+UPDATE requests
+SET answered = :answered, ended_ns = :ended_ns
+WHERE seq = :seq
+"""
+_COLUMNS: Final = "SELECT name FROM pragma_table_info('requests')"
+_ADD_MOMENTS: Final = """
+ALTER TABLE requests ADD COLUMN began_ns INTEGER;
+ALTER TABLE requests ADD COLUMN ended_ns INTEGER;
+"""
 _WRITE_USER: Final = """
 INSERT INTO users (id, username, status, expire_at, traffic_limit_bytes,
                    hwid_device_limit, squads, document)
@@ -72,6 +83,8 @@ class Entry:
     applied: bool = False
     effect: str | None = None
     answered: bool = False
+    began_ns: int | None = None
+    ended_ns: int | None = None
 
 
 class Store:
@@ -92,6 +105,8 @@ class Store:
         self._db.execute("PRAGMA synchronous = NORMAL")
         self._db.execute("PRAGMA busy_timeout = 5000")
         self._db.executescript(SCHEMA)
+        if ("ended_ns",) not in self._db.execute(_COLUMNS).fetchall():
+            self._db.executescript(_ADD_MOMENTS)  # a book of an earlier version
 
     def close(self) -> None:
         """Let go of the book."""
@@ -138,9 +153,10 @@ class Store:
             self._db.execute(_COMPLETE_REQUEST, {**row, "seq": seq})
             return seq
 
-    def correct_answered(self, seq: int, *, answered: bool) -> None:
-        """Commit whether the answer of that row was sent after all."""
-        self._db.execute(_CORRECT_ANSWERED, {"seq": seq, "answered": answered})
+    def correct_answered(self, seq: int, *, answered: bool, ended_ns: int) -> None:
+        """Commit whether the answer of that row was sent after all, and until when."""
+        row = {"seq": seq, "answered": answered, "ended_ns": ended_ns}
+        self._db.execute(_CORRECT_ANSWERED, row)
 
     def write_users(self, users: Iterable[User]) -> None:
         """Commit the new state of users that no request changed."""

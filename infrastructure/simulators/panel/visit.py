@@ -1,6 +1,7 @@
 """One request on its way through the panel, and the row it leaves in the book."""
 
 import json
+import time
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, cast
 
@@ -32,6 +33,7 @@ class Visit:
     """What its row says."""
     late: bool = False
     """Its answer waits for a hang or a hold, so its client may be gone by then."""
+    began_ns: int = field(init=False, default_factory=time.monotonic_ns)
 
     def __post_init__(self) -> None:
         """Parse the body."""
@@ -53,6 +55,7 @@ class Visit:
             fault=self.fault,
             user_id=user_id,
             username=username,
+            began_ns=self.began_ns,
         )
 
     def outcome(self, result: Result | None, delivery: Delivery) -> Entry:
@@ -70,6 +73,7 @@ class Visit:
             applied=applied,
             effect=_effect(result) if result and applied else None,
             answered=delivery.whole and not self.late,
+            ended_ns=None if self.late else time.monotonic_ns(),
         )
 
     def _named(self) -> tuple[int | None, str | None]:
