@@ -25,8 +25,13 @@ WRITE = Call("PATCH", "/api/users", "PATCH users", b"{}")
 WITH_SQUADS = Call("POST", "/api/users", "POST users", b"{}", has_squads=True)
 
 
-def answer(status: int, body: object = None, retry_after: str | None = None) -> Answer:
-    return Answer(status, json.dumps(body).encode(), retry_after)
+def answer(
+    status: int,
+    body: object = None,
+    retry_after: str | None = None,
+    date: str | None = None,
+) -> Answer:
+    return Answer(status, json.dumps(body).encode(), retry_after, date)
 
 
 def domain_error(status: int, code: str) -> Answer:
@@ -203,16 +208,40 @@ def test_retry_after_is_seconds_or_a_date_and_bounded(
     assert retry_after_seconds(value, NOW) == seconds
 
 
+@pytest.mark.parametrize(
+    ("date", "seconds"),
+    [
+        ("Sat, 01 Aug 2026 12:11:00 GMT", 30.0),  # its clock is ahead, or ours behind
+        ("Sat, 01 Aug 2026 11:49:00 GMT", 1280.0),
+        ("Sat, 01 Aug 2026 12:12:30 GMT", 0.0),
+        (None, 690.0),
+        ("yesterday", 690.0),
+        ("Sat, 01 Aug 2026 12:11:00 -0000", 690.0),
+        ("Sat, 99 Aug 99999 12:11:00 GMT", 690.0),
+    ],
+)
+def test_a_date_of_retry_after_counts_from_when_the_answer_was_sent(
+    date: str | None, seconds: float
+) -> None:
+    """S15: whoever's clock is wrong, the delay is right."""
+    until = "Sat, 01 Aug 2026 12:11:30 GMT"
+    meaning = classify(WRITE, answer(503, retry_after=until, date=date), NOW)
+
+    assert isinstance(meaning, Unavailable | Unknown)
+    assert meaning.retry_after_seconds == seconds
+
+
 @given(
     st.sampled_from([READ, WRITE, WITH_SQUADS]),
     st.integers(100, 999),
     st.binary(max_size=300),
     st.one_of(st.none(), st.text(max_size=40)),
+    st.one_of(st.none(), st.text(max_size=40)),
 )
 def test_no_answer_makes_the_classification_raise(
-    call: Call, status: int, body: bytes, retry_after: str | None
+    call: Call, status: int, body: bytes, retry_after: str | None, date: str | None
 ) -> None:
-    classify(call, Answer(status, body, retry_after), NOW)
+    classify(call, Answer(status, body, retry_after, date), NOW)
 
 
 @given(st.integers(100, 999), st.text(min_size=8, max_size=40))

@@ -29,6 +29,8 @@ class Answer:
     status: int
     body: bytes = b""
     retry_after: str | None = None
+    date: str | None = None
+    """When it was sent, as its server says: what a date of Retry-After counts from."""
     is_oversized: bool = False
     """The body was longer than we read; what was read is not kept."""
 

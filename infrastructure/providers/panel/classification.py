@@ -5,7 +5,7 @@ the form `A025`, and the response of a success, which is decoded elsewhere.
 """
 
 import re
-from datetime import datetime
+from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from enum import Enum
 from http import HTTPStatus
@@ -75,7 +75,7 @@ type Meaning = Fine | Said | SquadsDoubted | Refusal
 
 
 def classify(call: Call, answer: Answer | NoAnswer, now: datetime) -> Meaning:
-    """Return what the answer means; `now` turns a date of Retry-After into seconds."""
+    """Return what the answer means; `now` is when it came, if it does not say."""
     if isinstance(answer, NoAnswer):
         return _silence(call, answer)
     status = answer.status
@@ -138,7 +138,7 @@ def _failure(
     call: Call, answer: Answer, detail: str, now: datetime
 ) -> Rejected | Unavailable | Unknown:
     code = _http_code(answer.status)
-    wait = retry_after_seconds(answer.retry_after, now)
+    wait = retry_after_seconds(answer.retry_after, _moment(answer.date) or now)
     if answer.status in _TRANSIENT:
         return Unavailable(code, detail, wait)
     if answer.status < HTTPStatus.INTERNAL_SERVER_ERROR:
@@ -199,10 +199,17 @@ def retry_after_seconds(value: str | None, now: datetime) -> float | None:
     text = value.strip()
     if _SECONDS.fullmatch(text):
         return min(float(text), LONGEST_RETRY_AFTER_SECONDS)
-    try:
-        until = parsedate_to_datetime(text)
-        seconds = (until - now).total_seconds()
-    except (TypeError, ValueError, OverflowError):
-        # No date, or one without a zone.
+    until = _moment(text)
+    if until is None:
         return None
+    seconds = (until - now).total_seconds()
     return min(max(seconds, 0.0), LONGEST_RETRY_AFTER_SECONDS)
+
+
+def _moment(text: str | None) -> datetime | None:
+    """Return the instant that a date of HTTP means; None: it is no date with a zone."""
+    try:
+        moment = parsedate_to_datetime(text or "")
+        return None if moment.tzinfo is None else moment.astimezone(UTC)
+    except (TypeError, ValueError, OverflowError):
+        return None

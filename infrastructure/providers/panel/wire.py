@@ -134,6 +134,7 @@ class PanelWire:
                 status=response.status_code,
                 body=b"" if is_oversized else bytes(body),
                 retry_after=response.headers.get("Retry-After"),
+                date=response.headers.get("Date"),
                 is_oversized=is_oversized,
             )
 
