@@ -10,6 +10,7 @@ from application.job_kinds import HEARTBEAT_SECONDS, Kinds
 from domain.jobs.events import Owner
 from infrastructure.errors import DatabaseUnavailableError
 from infrastructure.postgres.database import Connection, Database, connect
+from infrastructure.processor.clock import ClockWatch
 from infrastructure.processor.heartbeat import beat, deregister, register
 from infrastructure.processor.leases import Leases
 from infrastructure.processor.running import TIMED_OUT
@@ -49,6 +50,7 @@ class Heartbeat:
         self._ticked_at = leases.now()
         self._beat_at = leases.now()
         self._was_frozen = False
+        self._clock = ClockWatch()
 
     def is_recent(self) -> bool:
         """Whether a heartbeat was answered lately; one that hangs is no answer."""
@@ -73,6 +75,7 @@ class Heartbeat:
                 with connection:
                     register(connection, self._owner, list(self._kinds))
                     self._beat(connection)
+                    self._clock.look(connection)
                     self._until_stopped(connection)
                     if self._stop.is_set():
                         deregister(connection, self._owner)
@@ -107,6 +110,7 @@ class Heartbeat:
                 return
             if self._leases.now() - self._beat_at >= self.every_seconds:
                 self._beat(connection)
+                self._clock.look(connection)
 
     def _beat(self, connection: Connection) -> None:
         since = self._leases.now()

@@ -126,6 +126,7 @@ class Handlers:
         return [
             kind("noop", self.noop),
             kind("failing", self.failing, budget=AT_ONCE),
+            kind("faltering", self.failing),
             kind("exiting", self.exiting),
             kind("slow", self.slow, budget=AT_ONCE, deadline_seconds=self._deadline),
             kind("heeding", self.heeding),
