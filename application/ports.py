@@ -89,6 +89,10 @@ class Streams(Protocol):
         """Return the operation that was asked for under an idempotency key, or None."""
         ...
 
+    def closed_gate(self, gate: str) -> str | None:
+        """Return why a gate is closed, or None when it is open."""
+        ...
+
     def clock(self) -> Instant:
         """Return the database's clock."""
         ...

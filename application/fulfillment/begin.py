@@ -2,6 +2,7 @@
 
                       ┌─ not ours, ended, not due … ─► refused, nothing is written
  locked heads ─► decide ─ a later one carries it ────► cancelled: covered_by
+                      ├─ the panel's gate is closed ─► refused: the job is parked
                       └─ otherwise ──────────────────► attempt_started
 
 The list of operations is read before anything is locked.  That is safe because
@@ -9,7 +10,8 @@ no other handler of this entitlement can run meanwhile (its serial key is ours f
 as long as our token holds, and the token is checked here under the job's lock),
 because an operation born meanwhile has moved the entitlement's desired version,
 which is compared under the entitlement's lock, and because the covering
-operation is locked too and looked at again.
+operation is locked too and looked at again.  The gate is read before that as well:
+what begins in the very moment of closing has begun before, and finishes.
 """
 
 from dataclasses import dataclass
@@ -46,6 +48,9 @@ NOT_COVERING = Refused("not_covering")
 OUTDATED = Refused("outdated")
 """An operation was born after the list was read; read it again."""
 
+GATED = Refused("gated")
+"""The panel's gate is closed; the attempt does not begin."""
+
 _ENDED = frozenset({Stage.SUCCEEDED, Stage.CANCELLED, Stage.FAILED})
 
 
@@ -78,6 +83,8 @@ class Begin:
     covering: Ref | None
     """A later operation that probably carries this one's desired state."""
     calls: tuple[str, ...]
+    is_gated: bool = False
+    """Whether the panel's gate was closed just before."""
 
     @property
     def refs(self) -> tuple[Ref, ...]:
@@ -114,6 +121,8 @@ class Begin:
         code = INVALID if pushed is None else unusable(operation, pushed.desired)
         if pushed is None or code is not None:
             return Refused(code or INVALID)
+        if self.is_gated:
+            return GATED
         started = self._changed(locked, operation, StartAttempt(self.calls))
         return (Started(**msgspec.structs.asdict(started), pushed=pushed),)
 

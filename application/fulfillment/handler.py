@@ -2,7 +2,7 @@
 
 transaction 1          no transaction           the settler's transaction
 Begin ───────────────► panel.carry_out ───────► operation, entitlement, orders, job
-  └ covered, not due …        └ refused, no answer … ─► the job, and by
+  └ covered, not due, gate    └ refused, no answer … ─► the job, and by
                                                         `record.follow` the operation
 A reconciliation looks before that, and commits in what the panel differs before it is
 repaired (`application.fulfillment.detection`).
@@ -49,7 +49,17 @@ from application.unit import (
 from domain.entitlement.state import Sight
 from domain.event import Actor, Causation, Meta
 from domain.fulfillment.operations import RECONCILE
-from domain.jobs.outcome import Cancel, Completed, Fail, Outcome, Park, Retry, Snooze
+from domain.jobs.outcome import (
+    Cancel,
+    Completed,
+    Fail,
+    Gated,
+    Outcome,
+    Park,
+    Retry,
+    Snooze,
+)
+from domain.maintenance.gates import PANEL
 from domain.stream import Ref, StreamKind
 
 ROUNDS: Final = 3
@@ -83,7 +93,10 @@ class FulfillOperation:
             return Cancel(code=refusals.MISSING.code)
         if ctx.seconds_left <= 0:
             return _given_back(subject, INTERRUPTED)
-        result = self._begin(subject, ctx)
+        closed = self.streams.closed_gate(PANEL)
+        result = self._begin(subject, ctx, is_gated=closed is not None)
+        if closed is not None and result == refusals.GATED:
+            return Gated(gate=PANEL, cause=closed)
         if isinstance(result, Refused | Unstorable):
             return _not_begun(subject, result)
         begun = begun_by(result, subject.ref)
@@ -150,37 +163,40 @@ class FulfillOperation:
         (result,) = self.units.commit([Group(refs=refs, decide=decide, meta=meta)])
         return result
 
-    def _begin(self, subject: Subject, ctx: Context) -> Result:
+    def _begin(self, subject: Subject, ctx: Context, *, is_gated: bool) -> Result:
         """Return how transaction 1 ended, with the best operation that covers."""
         result: Result = refusals.OUTDATED
         for _ in range(ROUNDS):
             others = self.streams.operations_of(subject.entitlement_ref.id)
             for later in (*candidates(subject.operation, others), None):
-                result = self._attempt(subject, others, later, ctx)
+                begin = _beginning(subject, others, later, ctx, is_gated=is_gated)
+                result = self._commit(begin.refs, begin, ctx)
                 if result != refusals.NOT_COVERING:
                     break
             if result != refusals.OUTDATED:
                 break
         return result
 
-    def _attempt(
-        self,
-        subject: Subject,
-        others: Sequence[OperationRow],
-        later: OperationRow | None,
-        ctx: Context,
-    ) -> Result:
-        begin = Begin(
-            operation=subject.ref,
-            entitlement=subject.entitlement_ref,
-            order=subject.order,
-            job=Ref(StreamKind.JOB, ctx.job_id),
-            token=ctx.token,
-            newest_version=max((row.desired_version for row in others), default=0),
-            covering=None if later is None else later.ref,
-            calls=subject.calls(),
-        )
-        return self._commit(begin.refs, begin, ctx)
+
+def _beginning(
+    subject: Subject,
+    others: Sequence[OperationRow],
+    later: OperationRow | None,
+    ctx: Context,
+    *,
+    is_gated: bool,
+) -> Begin:
+    return Begin(
+        operation=subject.ref,
+        entitlement=subject.entitlement_ref,
+        order=subject.order,
+        job=Ref(StreamKind.JOB, ctx.job_id),
+        token=ctx.token,
+        newest_version=max((row.desired_version for row in others), default=0),
+        covering=None if later is None else later.ref,
+        calls=subject.calls(),
+        is_gated=is_gated,
+    )
 
 
 def _given_back(subject: Subject, cause: str) -> Snooze:

@@ -2,14 +2,15 @@
 
  job                      operation
  attempt_failed       ►   attempt_failed, due again when the job is
- parked               ►   parked (once an episode)
+ parked               ►   parked (once an episode; at a gate each time)
  snoozed, released    ►   interrupted, when an attempt was on record
  lease_expired        ►   interrupted, with what became of the holder
  discarded            ►   failed
  cancelled            ►   cancelled
  retried              ►   retried
 
-A job's success moves nothing here: its handler has said what the panel showed.
+A job's success moves nothing here: its handler has said what the panel showed.  Nor
+does the opening of a gate: what the operation met last is still that.
 """
 
 from collections.abc import Sequence
@@ -42,6 +43,7 @@ from domain.jobs.events import (
     Retried,
     Snoozed,
     Succeeded,
+    Unparked,
 )
 from domain.stream import Change, Ref
 
@@ -72,7 +74,7 @@ def _command(event: JobEvent) -> FulfillmentCommand | None:
         case AttemptFailed():
             return FailAttempt(code=event.code, retry_at=event.retry_at)
         case Parked():
-            return Park(event.cause)
+            return Park(event.cause, is_new=event.gate is not None)
         case Snoozed() | Released() | LeaseExpired():
             return Interrupt(event.cause)
         case Discarded():
@@ -81,7 +83,7 @@ def _command(event: JobEvent) -> FulfillmentCommand | None:
             return Cancel(event.code)
         case Retried():
             return Retry()
-        case Enqueued() | Claimed() | CancelRequested() | Succeeded():
+        case Enqueued() | Claimed() | CancelRequested() | Succeeded() | Unparked():
             return None
         case _:
             assert_never(event)

@@ -181,7 +181,7 @@ def _unfinished(
 def _park(
     operation: FulfillmentOperation, command: Park
 ) -> tuple[FulfillmentEvent, ...]:
-    if operation.parked_cause != command.cause:
+    if command.is_new or operation.parked_cause != command.cause:
         return (Parked(cause=command.cause),)
     if operation.stage is not Stage.RUNNING:
         return ()
@@ -212,7 +212,7 @@ def evolve(
             return _retrying(operation, event.cause)
         case Parked():
             parked = _retrying(operation, event.cause)
-            return replace(parked, parked_cause=event.cause)
+            return replace(parked, parked_cause=event.cause, next_attempt_at=None)
         case Succeeded():
             done = replace(operation, stage=Stage.SUCCEEDED)
             return replace(done, code=None, parked_cause=None)

@@ -43,6 +43,8 @@ class Park(msgspec.Struct, frozen=True):
     """Record that something outside must change first."""
 
     cause: str
+    is_new: bool = False
+    """Whether an episode begins, whatever is on record: a gate was found closed."""
 
 
 class Succeed(msgspec.Struct, frozen=True):

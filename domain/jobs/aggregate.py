@@ -12,6 +12,7 @@
                     │                               │
                     └──► cancelled ◄─ Cancel        │
                             └───────────────────────┘
+ Unpark ends the waiting at a closed gate (`domain.jobs.gates`).
  Cancel ends a waiting job at once; of a running one it is a request, and the next
  outcome that leaves the job unfinished then ends it as cancelled.
 
@@ -41,12 +42,12 @@ from domain.jobs.events import (
     Retried,
     Snoozed,
     Succeeded,
+    Unparked,
 )
 from domain.stream import State
 
 LARGEST_ATTEMPT = 2**31 - 1
 """Counters stop here instead of overflowing the column (S9)."""
-
 
 HANDLER_TIMEOUT = "handler_timeout"
 """Code of an attempt whose handler was still running at its hard deadline."""
@@ -88,6 +89,8 @@ class Job(State, frozen=True, kw_only=True):
     """Attempts spent; a running job has spent the one it is in."""
     parkings: int = 0
     """Parkings in this episode; a finished attempt starts a new one."""
+    gate: str | None = None
+    """The closed gate that a parked job waits at; see `domain.jobs.gates`."""
     crashes: int = 0
     """Processes that are known to have died of it; a retry by a person starts anew."""
     is_suspect: bool = False
@@ -189,7 +192,7 @@ def _require(job: Job, command: str, *stages: Stage) -> None:
 def evolve(job: Job, event: JobEvent) -> Job:
     """Return the state after `event`.  Total: history is never rejected."""
     replace = msgspec.structs.replace
-    job = _trusted(job, event)
+    job = _later(job, event)
     match event:
         case Enqueued():
             return _born(job, event)
@@ -206,6 +209,8 @@ def evolve(job: Job, event: JobEvent) -> Job:
         case Parked():
             parked = replace(job, parkings=event.parkings, error_code=event.cause)
             return _waiting(parked, event.until, event.attempt, Cause.PARKED)
+        case Unparked():
+            return _waiting(job, event.run_at, job.attempt, None)
         case Released():
             return _waiting(job, event.until, event.attempt, None)
         case LeaseExpired():
@@ -221,18 +226,17 @@ def evolve(job: Job, event: JobEvent) -> Job:
             return replace(ended, code=event.code)
         case Retried():
             # A person's word outweighs a deadline that may have passed meanwhile.
-            revived = replace(
-                job, parkings=0, code=None, error_code=None, deadline=None
-            )
-            return _waiting(revived, event.run_at, 0, None)
+            fresh = replace(job, parkings=0, code=None, error_code=None, deadline=None)
+            return _waiting(fresh, event.run_at, 0, None)
         case _:
             assert_never(event)
 
 
-def _trusted(job: Job, event: JobEvent) -> Job:
-    """Return `job` one event later, with what the event says about its crashes."""
+def _later(job: Job, event: JobEvent) -> Job:
+    """Return `job` one event later, with what that says about crashes and its gate."""
     replace = msgspec.structs.replace
-    job = replace(job, version=job.version + 1)
+    gate = event.gate if isinstance(event, Parked) else None
+    job = replace(job, version=job.version + 1, gate=gate)
     match event:
         case LeaseExpired():
             return replace(job, crashes=event.crashes, is_suspect=event.is_suspect)

@@ -86,8 +86,18 @@ class Parked(Event, frozen=True, kw_only=True):
     attempt: int
     token: int
     until: Instant
+    """The next look; the end of time when a gate has to be opened before it."""
     cause: str
     parkings: int
+    gate: str | None = None
+    """The closed gate that the job waits at; None: it looks again by itself."""
+
+
+class Unparked(Event, frozen=True, kw_only=True):
+    """The gate at which the job waited is open; it is due at `run_at`."""
+
+    tag: ClassVar[str] = "job.unparked"
+    run_at: Instant
 
 
 class Released(Event, frozen=True, kw_only=True):
@@ -157,6 +167,7 @@ type JobEvent = (
     | AttemptFailed
     | Snoozed
     | Parked
+    | Unparked
     | Released
     | LeaseExpired
     | Discarded

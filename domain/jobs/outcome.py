@@ -44,6 +44,19 @@ class Park(msgspec.Struct, frozen=True, kw_only=True):
     changes: tuple[Change, ...] = ()
 
 
+class Gated(msgspec.Struct, frozen=True, kw_only=True):
+    """A closed gate is in the way; waits for its opening, and costs no attempt.
+
+    For the product's own kinds: gates are closed by maintenance, not by handlers.
+    """
+
+    gate: str
+    cause: str
+    """Why the gate is closed (`maintenance_active`)."""
+    error: str = ""
+    changes: tuple[Change, ...] = ()
+
+
 class Fail(msgspec.Struct, frozen=True, kw_only=True):
     """Trying again cannot help; the job is discarded."""
 
@@ -67,4 +80,4 @@ class Ambiguous(msgspec.Struct, frozen=True, kw_only=True):
     changes: tuple[Change, ...] = ()
 
 
-type Outcome = Completed | Retry | Snooze | Park | Fail | Cancel | Ambiguous
+type Outcome = Completed | Retry | Snooze | Park | Gated | Fail | Cancel | Ambiguous

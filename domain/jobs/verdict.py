@@ -27,6 +27,7 @@ from domain.jobs.events import (
     Snoozed,
     Succeeded,
 )
+from domain.jobs.gates import WHEN_OPENED
 from domain.text import clean, cut, storable
 
 LONGEST_NAME = 127
@@ -117,6 +118,8 @@ def settle(
             return (_snoozed(job, token, ending, moment),)
         case said.Park():
             return (_parked(job, token, ending, budget, moment),)
+        case said.Gated():
+            return (_gated(job, token, ending),)
         case said.Fail() | said.Ambiguous():
             return (_dead(job, token, ending.code, ending.error),)
         case Unfit():
@@ -222,6 +225,17 @@ def _parked(
         until=moment.now + wait,
         cause=_name(ending.cause),
         parkings=parkings,
+    )
+
+
+def _gated(job: Job, token: int, ending: said.Gated) -> Parked:
+    return Parked(
+        attempt=_given_back(job),
+        token=token,
+        until=WHEN_OPENED,
+        cause=_name(ending.cause),
+        parkings=job.parkings,
+        gate=_name(ending.gate),
     )
 
 

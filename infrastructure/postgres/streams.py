@@ -10,6 +10,7 @@ from application.operators.target import LastEvent
 from application.ports import OperationRow, OrderKeys, SettledOrder
 from application.unit import Head
 from domain.event import Instant, JsonObject
+from domain.maintenance.gates import ALL
 from domain.stream import Ref, StreamKind
 from infrastructure.postgres.batch_store import Connections
 from infrastructure.postgres.codec import decode_event
@@ -69,6 +70,14 @@ SELECT stream_id
   FROM counterfoil.operations
  WHERE tenant_id = %(tenant_id)s
    AND idempotency_key = %(key)s
+"""
+
+_CLOSED_GATE: Final = """
+SELECT cause
+  FROM counterfoil.gates
+ WHERE gate IN (%(gate)s, %(all)s)
+ ORDER BY since
+ LIMIT 1
 """
 
 _NOW: Final = "SELECT counterfoil.now()"
@@ -201,6 +210,13 @@ class PostgresStreams:
         ref = None if row is None else Ref(StreamKind.OPERATION, uuid(row[0]))
         head = None if ref is None else self.head(ref)
         return None if ref is None or head is None else (ref, head)
+
+    def closed_gate(self, gate: str) -> str | None:
+        """See `Streams.closed_gate`."""
+        asked = {"gate": gate, "all": ALL}
+        with self._connections.connection() as connection:
+            row = connection.execute(_CLOSED_GATE, asked).fetchone()
+        return None if row is None else text(row[0])
 
     def clock(self) -> Instant:
         """See `Streams.clock`."""

@@ -15,6 +15,7 @@ from domain.jobs.outcome import (
     Cancel,
     Completed,
     Fail,
+    Gated,
     Park,
     Retry,
     Snooze,
@@ -196,7 +197,7 @@ def _told(error: BaseException) -> str:
         return type(error).__name__
 
 
-_OUTCOMES: Final = (Completed, Retry, Snooze, Park, Fail, Cancel, Ambiguous)
+_OUTCOMES: Final = (Completed, Retry, Snooze, Park, Gated, Fail, Cancel, Ambiguous)
 
 OUTCOME_SHAPES: Final = {
     outcome: msgspec.defstruct(

@@ -20,7 +20,16 @@ from domain.event import Actor, Causation, Instant, Meta
 from domain.fulfillment.aggregate import FulfillmentOperation, Stage
 from domain.jobs.aggregate import Job, fold, holder
 from domain.jobs.events import JobEvent
-from domain.jobs.outcome import Ambiguous, Cancel, Completed, Fail, Park, Retry, Snooze
+from domain.jobs.outcome import (
+    Ambiguous,
+    Cancel,
+    Completed,
+    Fail,
+    Gated,
+    Park,
+    Retry,
+    Snooze,
+)
 from domain.jobs.verdict import (
     Ending,
     Interrupted,
@@ -97,7 +106,14 @@ def changes_of(ending: Ending) -> tuple[Change, ...]:
     """Return the changes of the handler's own streams that an ending brings."""
     match ending:
         case (
-            Completed() | Retry() | Snooze() | Park() | Fail() | Cancel() | Ambiguous()
+            Completed()
+            | Retry()
+            | Snooze()
+            | Park()
+            | Gated()
+            | Fail()
+            | Cancel()
+            | Ambiguous()
         ):
             return ending.changes
         case Interrupted() | LeaseLost() | Unfit():

@@ -16,6 +16,7 @@ from infrastructure.postgres.batch_store import BatchStore
 from infrastructure.postgres.database import Database
 from infrastructure.processor.beating import Heartbeat
 from infrastructure.processor.claiming import POLL_SECONDS, ClaimLoop, Parts
+from infrastructure.processor.gates.unparking import Unparker
 from infrastructure.processor.identity import actor_of, this_process
 from infrastructure.processor.leases import Held, Leases
 from infrastructure.processor.notices.listener import Listener
@@ -79,6 +80,7 @@ class Worker:
         self._claims = self._claims_of(database, kinds)
         self._listener = self._listener_of(database)
         self._rescuer = Rescuer(database, self._units, kinds, actor)
+        self._unparker = Unparker(database, self._units, actor)
         self._stopping = threading.Event()
         self._threads = [
             threading.Thread(
@@ -174,10 +176,12 @@ class Worker:
         )
 
     def _rescuing(self) -> None:
+        rounds = (("rescue", self._rescuer.round), ("unparking", self._unparker.round))
         while not self._stopping.wait(self._options.rescue_seconds):
-            try:
-                self._rescuer.round()
-            except DatabaseUnavailableError as error:
-                emit("rescue waits for the database", error=str(error))
-            except Exception as error:  # noqa: BLE001 - the job runner: one row that cannot be read must not end the rescue of the others
-                emit("rescue failed", error=type(error).__name__)
+            for what, once in rounds:
+                try:
+                    once()
+                except DatabaseUnavailableError as error:
+                    emit(f"{what} waits for the database", error=str(error))
+                except Exception as error:  # noqa: BLE001 - the job runner: one row that cannot be read must not end the rescue of the others
+                    emit(f"{what} failed", error=type(error).__name__)

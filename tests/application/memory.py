@@ -74,6 +74,8 @@ class MemoryLog:
         default_factory=dict[tuple[str, str], OrderKeys]
     )
     """What was asked for, by tenant and the shop's order id."""
+    gates: dict[str, str] = field(default_factory=dict[str, str])
+    """The closed gates, and why they are."""
     _is_racing: bool = False
 
     def commit(self, groups: Sequence[Group]) -> list[Result]:
@@ -156,6 +158,9 @@ class MemoryLog:
             self.after_reading.popleft()()
             self._is_racing = False
         return sorted(rows, key=lambda row: row.desired_version)
+
+    def closed_gate(self, gate: str) -> str | None:
+        return self.gates.get(gate) or self.gates.get("all")
 
     def clock(self) -> Instant:
         return self.now

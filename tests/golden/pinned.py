@@ -204,8 +204,14 @@ JOBS: tuple[Event, ...] = (
     ),
     jobs.Snoozed(attempt=0, token=2, until=LATER, cause="not_yet"),
     jobs.Parked(
-        attempt=0, token=2, until=LATER, cause="panel_configuration", parkings=1
+        attempt=0,
+        token=2,
+        until=LATER,
+        cause="panel_configuration",
+        parkings=1,
+        gate="panel",
     ),
+    jobs.Unparked(run_at=LATER),
     jobs.Released(attempt=0, token=2, until=AT, cause="shutdown"),
     jobs.LeaseExpired(
         attempt=1,
@@ -252,6 +258,9 @@ EARLIER: dict[tuple[str, int], Event] = {
             desired_version=1, desired=DESIRED, paid_at=AT, order=ORDER
         ),
         jobs.LeaseExpired(attempt=1, token=2, cause="process_gone", retry_at=LATER),
+        jobs.Parked(
+            attempt=0, token=2, until=LATER, cause="panel_configuration", parkings=1
+        ),
     )
 }
 """What was written before its event had the members that it has now."""

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from application.errors import StateConflictError
-from domain.jobs.outcome import Retry
+from domain.jobs.outcome import Gated, Retry
 from infrastructure.log.follower import Follower
 from infrastructure.log.horizon import Horizon, require_positions_ahead
 from infrastructure.processor.claim import Lane
@@ -44,6 +44,13 @@ def rescue(stage: Stage) -> None:
     assert len(stage.parts.claim(3)) == 3
     stage.database.advance(timedelta(minutes=5))
     assert stage.parts.rescuer.round() == 3
+
+
+def unpark(stage: Stage) -> None:
+    gated = Gated(gate="panel", cause="maintenance_active")
+    for each in stage.parts.claim(40):
+        stage.parts.settle(each, gated)
+    assert stage.parts.unparker.round() == 40
 
 
 def claim_a_suspect(stage: Stage) -> None:
@@ -130,6 +137,7 @@ SCENES: dict[Scene, set[str]] = {
     claim_and_succeed: {"jobs_claim", "jobs_serial", "jobs_pkey"},
     beat_and_retry: {"jobs_pkey", "running_keys_job"},
     rescue: {"jobs_running"},
+    unpark: {"jobs_gate"},
     claim_a_suspect: {"jobs_suspects"},
     register_worker: {"workers_pkey"},
     enqueue_twice: {"jobs_unique_key", "events_pkey"},

@@ -13,6 +13,7 @@ from domain.jobs.verdict import Ending
 from infrastructure.postgres.batch_store import BatchStore
 from infrastructure.postgres.database import Database
 from infrastructure.processor.claim import Claimer, Lane
+from infrastructure.processor.gates.unparking import Unparker
 from infrastructure.processor.heartbeat import beat, register
 from infrastructure.processor.identity import actor_of, this_process
 from infrastructure.processor.leases import Held, Leases
@@ -51,6 +52,7 @@ class Rig:
         self.actor = actor_of(self.owner)
         self.settler = Settler(pool, self.store, self.leases, self.actor)
         self.rescuer = Rescuer(pool, self.store, self.kinds, self.actor)
+        self.unparker = Unparker(pool, self.store, self.actor)
 
     def claim(
         self, n: int = 10, queue: str = "default", at: float | None = None

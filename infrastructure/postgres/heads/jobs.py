@@ -30,7 +30,7 @@ _READ: Final = """
 SELECT stream_id, tenant_id, correlation_id, version, state, kind, queue, priority,
        unique_key, serial_key, serial_order, run_at, max_attempts, deadline, cause,
        attempt, parkings, token, owner_host, owner_pid, owner_boot, cancel_requested,
-       NULL::text, error_code, lease_until, crashes, is_suspect
+       NULL::text, error_code, lease_until, crashes, is_suspect, gate
   FROM counterfoil.jobs
  WHERE stream_id = ANY(%(ids)s)
 """
@@ -39,7 +39,8 @@ READ_DEAD: Final = """
 SELECT stream_id, tenant_id, correlation_id, version, state, kind, queue, priority,
        unique_key, serial_key, serial_order, run_at, max_attempts, deadline,
        NULL::text, attempt, parkings, NULL::integer, NULL::text, NULL::integer,
-       NULL::uuid, false, code, error_code, NULL::timestamptz, crashes, is_suspect
+       NULL::uuid, false, code, error_code, NULL::timestamptz, crashes, is_suspect,
+       NULL::text
   FROM counterfoil.jobs_dead
  WHERE stream_id = ANY(%(ids)s)
 """
@@ -57,6 +58,7 @@ UPDATE counterfoil.jobs j
        state = r.state,
        run_at = r.run_at,
        cause = r.cause,
+       gate = r.gate,
        attempt = r.attempt,
        parkings = r.parkings,
        crashes = r.crashes,
@@ -136,6 +138,7 @@ def head_of(row: Row) -> tuple[UUID, Head]:
         error_code=maybe_text(row[23]),
         crashes=number(row[25]),
         is_suspect=bool(row[26]),
+        gate=maybe_text(row[27]),
     )
     head = Head(
         tenant_id=text(row[1]),
@@ -172,7 +175,7 @@ def columns_of(change: Change, meta: Meta) -> Columns:
 JOBS: Final = HeadTable(
     name="jobs",
     read=_READ,
-    width=27,
+    width=28,
     insert=_INSERT,
     update=_UPDATE,
     head=head_of,

@@ -23,7 +23,16 @@ from domain.jobs.aggregate import (
     fold,
 )
 from domain.jobs.events import Claimed, JobEvent, Succeeded
-from domain.jobs.outcome import Ambiguous, Completed, Fail, Park, Retry, Snooze
+from domain.jobs.gates import WHEN_OPENED, Unpark, unpark
+from domain.jobs.outcome import (
+    Ambiguous,
+    Completed,
+    Fail,
+    Gated,
+    Park,
+    Retry,
+    Snooze,
+)
 from domain.jobs.outcome import Cancel as Cancelling
 from domain.jobs.verdict import (
     Budget,
@@ -53,6 +62,7 @@ endings: st.SearchStrategy[Ending] = st.one_of(
         until=st.timedeltas(timedelta(-9), timedelta(9)).map(lambda away: NOW + away),
     ),
     st.builds(Park, cause=words),
+    st.builds(Gated, gate=words, cause=words),
     st.builds(Fail, code=words),
     st.builds(Cancelling, code=words),
     st.builds(Ambiguous, code=words),
@@ -65,7 +75,7 @@ endings: st.SearchStrategy[Ending] = st.one_of(
         was_only=st.booleans(),
     ),
 )
-FREE = (Snooze, Park, Interrupted, Unfit)
+FREE = (Snooze, Park, Gated, Interrupted, Unfit)
 
 
 class JobLife(RuleBasedStateMachine):
@@ -119,6 +129,15 @@ class JobLife(RuleBasedStateMachine):
         if self.attempt_command(asked, Stage.DISCARDED, Stage.CANCELLED):
             self.spent = 0
 
+    @precondition(lambda self: self.job.stage is Stage.WAITING)
+    @rule()
+    def unpark(self) -> None:
+        gate = self.job.gate
+        events = unpark(self.job, Unpark(run_at=self.now))
+        assert bool(events) == (gate is not None)
+        self.write(events)
+        assert self.job.gate is None
+
     @rule(by=st.timedeltas(timedelta(0), timedelta(hours=1)))
     def wait(self, by: timedelta) -> None:
         self.now += by
@@ -148,6 +167,12 @@ class JobLife(RuleBasedStateMachine):
         """I3."""
         assert self.job.attempt == self.spent
         assert self.job.attempt <= MAX_ATTEMPTS + 1
+
+    @invariant()
+    def only_who_waits_at_a_gate_waits_for_ever(self) -> None:
+        held = self.job.gate is not None
+        waits = self.job.stage is Stage.WAITING
+        assert held == (waits and self.job.run_at == WHEN_OPENED)
 
     @invariant()
     def crashes_are_bounded(self) -> None:
