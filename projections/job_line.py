@@ -21,8 +21,15 @@ SELECT j.stream_id AS job_id, j.tenant_id, j.kind, j.queue, j.priority, j.state,
                     CASE WHEN j.run_at <= counterfoil.now() THEN 'due'
                          ELSE 'not_due' END)
        END AS cause,
-       j.attempt, j.max_attempts, j.parkings, j.run_at, j.deadline,
-       NULL::text AS code, j.error_code, j.owner_host, j.owner_pid,
+       j.attempt, j.max_attempts, j.parkings,
+       CASE WHEN j.gate IS NULL THEN j.run_at END AS run_at,
+       j.gate,
+       CASE WHEN j.gate IS NOT NULL THEN
+           (SELECT min(g.since)
+              FROM counterfoil.gates g
+             WHERE g.gate IN (j.gate, 'all'))
+       END AS gate_closed_since,
+       j.deadline, NULL::text AS code, j.error_code, j.owner_host, j.owner_pid,
        (SELECT e.recorded_at
           FROM counterfoil.events e
          WHERE e.stream_id = j.stream_id
@@ -57,8 +64,11 @@ SELECT j.stream_id AS job_id, j.tenant_id, j.kind, j.queue, j.priority, j.state,
 
 DEAD: Final = """
 SELECT d.stream_id AS job_id, d.tenant_id, d.kind, d.queue, d.priority, d.state,
-       NULL::text AS cause, d.attempt, d.max_attempts, d.parkings, d.run_at,
-       d.deadline, d.code, d.error_code, NULL::text AS owner_host,
+       NULL::text AS cause, d.attempt, d.max_attempts, d.parkings,
+       -- Cancelled at a gate, it was due at the end of time.
+       nullif(d.run_at, '9999-12-31 00:00:00+00') AS run_at,
+       NULL::text AS gate, NULL::timestamptz AS gate_closed_since, d.deadline,
+       d.code, d.error_code, NULL::text AS owner_host,
        NULL::integer AS owner_pid, NULL::timestamptz AS claimed_at,
        NULL::timestamptz AS lease_until, false AS cancel_requested,
        NULL::uuid AS waits_behind, true AS known,
@@ -85,7 +95,12 @@ class JobLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     max_attempts: int | None
     """None: what its kind allows."""
     parkings: int
-    run_at: Instant
+    run_at: Instant | None
+    """None: when its gate opens, and nobody knows when that is."""
+    gate: str | None
+    """The gate that it waits at."""
+    gate_closed_since: Instant | None
+    """None when the gate is open again, so that it is about to be due."""
     deadline: Instant | None
     code: str | None
     """Why it is dead."""

@@ -89,7 +89,11 @@ def _read_meta(told: str) -> Meta:
 
 
 def _shown(data: JsonObject) -> JsonObject:
-    return {
+    shown: JsonObject = {
         name: sorted(value) if name in _HIDDEN and is_object(value) else value
         for name, value in data.items()
     }
+    if shown.get("gate") is not None:
+        # What is stored is the end of time; nobody knows when a gate opens.
+        shown["until"] = None
+    return shown

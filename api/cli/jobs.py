@@ -10,7 +10,7 @@ import rich_click as click
 from rich.text import Text
 
 from api.cli.options import argument, as_json, command, option, tenant
-from api.cli.outlook import budget_of
+from api.cli.outlook import budget_of, opening
 from api.cli.output import aside, document, say, show_rows
 from api.cli.timeline import show_events
 from api.cli.times import distance
@@ -116,6 +116,8 @@ def _next(job: JobLine, now: datetime) -> str:
     if job.state == "running":
         until = job.lease_until
         return "" if until is None else f"lease ends {distance(until, now)}"
+    if job.run_at is None:
+        return "soon" if job.gate_closed_since is None else "not known"
     return distance(job.run_at, now) if job.run_at > now else "now"
 
 
@@ -125,6 +127,7 @@ def _note(job: JobLine, page: JobPage) -> str:
         (job.cancel_requested, "cancel requested"),
         (job.state == "discarded", str(job.code)),
         (job.waits_behind is not None, f"behind {job.waits_behind}"),
+        (job.gate_closed_since is not None, f"waits for {opening(job)}"),
         (not job.known and page.live_workers > 0, "unknown kind"),
     ]
     return "; ".join(note for is_so, note in notes if is_so)

@@ -5,6 +5,7 @@ from datetime import datetime
 
 from api.cli.timeline import short
 from api.cli.times import at, distance
+from domain.maintenance.gates import MAINTENANCE_ACTIVE
 from projections.job_line import JobLine
 from projections.why import Story
 
@@ -45,8 +46,11 @@ def _lease(until: datetime, now: datetime) -> str:
 
 
 def _waiting(job: JobLine, story: Story) -> str:
-    when = f"{at(job.run_at)} ({distance(job.run_at, story.now)})"
+    run_at = job.run_at
+    when = "" if run_at is None else f"{at(run_at)} ({distance(run_at, story.now)})"
     match job.cause:
+        case "parked" if run_at is None:
+            told = _held(job)
         case "parked":
             told = f"parked because {job.error_code}, looks again {when}"
         case "after_failure":
@@ -62,6 +66,21 @@ def _waiting(job: JobLine, story: Story) -> str:
     elif not job.known:
         told += f"; no live worker knows {job.kind}"
     return told
+
+
+def _held(job: JobLine) -> str:
+    """Tell what a job at a gate waits for; nobody knows the instant."""
+    since = job.gate_closed_since
+    if since is None:
+        return f"about to be due: the gate {job.gate} is open again"
+    ending = f"waits for {opening(job)}, and then runs by itself"
+    return f"{ending}; the gate {job.gate} has been closed since {at(since)}"
+
+
+def opening(job: JobLine) -> str:
+    """Return what a job at a closed gate waits for, in a few words."""
+    is_maintenance = job.error_code == MAINTENANCE_ACTIVE
+    return "the end of maintenance" if is_maintenance else f"the gate {job.gate}"
 
 
 def _dead(job: JobLine, *, is_final: bool) -> str:

@@ -31,6 +31,8 @@ WAITING = JobLine(
     max_attempts=None,
     parkings=0,
     run_at=NOW - timedelta(seconds=2),
+    gate=None,
+    gate_closed_since=None,
     deadline=None,
     code=None,
     error_code=None,
@@ -45,6 +47,13 @@ WAITING = JobLine(
     correlation_id="order:1",
     died_at=None,
 )
+HELD: dict[str, Any] = {
+    "cause": "parked",
+    "run_at": None,
+    "gate": "panel",
+    "gate_closed_since": NOW - timedelta(hours=1),
+    "error_code": "maintenance_active",
+}
 ORDER_HEAD = OrderHead(
     stream_id=ORDER,
     order_id="cdnow:17",
@@ -100,6 +109,22 @@ def sentence(workers: int = 1, **job: Any) -> str:  # noqa: ANN401 - fields of a
             {"cause": "parked", "error_code": "panel_credentials"},
             "parked because panel_credentials, looks again",
         ),
+        (
+            HELD,
+            (
+                "waits for the end of maintenance, and then runs by itself; the gate "
+                "panel has been closed since 2026-01-01 11:00:00.000Z; 3 of 12"
+            ),
+        ),
+        (
+            HELD | {"error_code": "breaker_open"},
+            "waits for the gate panel, and then runs by itself",
+        ),
+        (
+            HELD | {"gate_closed_since": None},
+            "about to be due: the gate panel is open again; 3 of 12",
+        ),
+        (HELD | {"workers": 0}, "no worker is alive to run it"),
         ({"waits_behind": ORDER}, f"behind job {ORDER}"),
         ({"known": False}, "no live worker knows fulfillment"),
         ({"workers": 0}, "start `counterfoil up`"),

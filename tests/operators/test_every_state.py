@@ -12,7 +12,7 @@ pytestmark = [pytest.mark.database, pytest.mark.usefixtures("heads_equal_folds")
 
 REFUSED = "state_conflict"
 NOBODY = "01a229d7-fb57-790b-948f-7284b737919a"
-WAITING = ("due", "after_failure", "parked")
+WAITING = ("due", "after_failure", "parked", "held")
 JOB_CANCELLED = ("job.cancelled",)
 BOTH_CANCELLED = ("job.cancelled", "fulfillment.cancelled")
 ASKED = ("job.cancel_requested",)

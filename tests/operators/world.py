@@ -21,8 +21,9 @@ from domain.entitlement.state import Observed
 from domain.event import Actor, Causation, Meta
 from domain.fulfillment.aggregate import FulfillmentOperation
 from domain.fulfillment.commands import FulfillmentCommand, StartAttempt, Succeed
-from domain.jobs.outcome import Completed, Fail, Park, Retry
+from domain.jobs.outcome import Completed, Fail, Gated, Park, Retry
 from domain.jobs.verdict import Ending
+from domain.maintenance.gates import MAINTENANCE_ACTIVE, PANEL
 from domain.stream import Change, Ref, StreamKind
 from infrastructure.client import Client
 from infrastructure.ids import new_id
@@ -241,6 +242,8 @@ def bring(world: World, state: str, kind: str) -> tuple[UUID, UUID | None]:
             world.end(_run(world, operation, kind), Retry(code="http_502"))
         case "parked":
             world.end(_run(world, operation, kind), Park(cause="panel_credentials"))
+        case "held":
+            world.end(world.claim(kind), Gated(gate=PANEL, cause=MAINTENANCE_ACTIVE))
         case "running":
             _run(world, operation, kind)
         case "cancel_requested":

@@ -14,6 +14,7 @@ from projections.job_history import JobHistory
 from projections.job_line import JobLine
 from projections.job_list import STATES, JobFilter, JobList
 from tests.fixtures.database import TestDatabase
+from tests.fixtures.maintenance import Maintenance
 from tests.fixtures.workers import enqueue
 from tests.operators.world import GENERIC, SERVED, World, bring
 
@@ -46,6 +47,7 @@ def only(job_list: JobList, **wanted: Any) -> JobLine:  # noqa: ANN401 - of the 
         ("not_due", "waiting", "not_due"),
         ("after_failure", "waiting", "after_failure"),
         ("parked", "waiting", "parked"),
+        ("held", "waiting", "parked"),
         ("running", "running", None),
         ("cancel_requested", "running", None),
         ("discarded", "discarded", None),
@@ -61,6 +63,23 @@ def test_a_job_shows_its_state_with_the_cause(
 
     assert (line.job_id, line.state, line.cause) == (job, state, cause)
     assert line.cancel_requested is (brought == "cancel_requested")
+
+
+@pytest.mark.parametrize("is_closed", [True, False])
+def test_a_held_job_shows_its_gate_and_no_instant(
+    database: TestDatabase,
+    world: World,
+    job_list: JobList,
+    is_closed: bool,  # noqa: FBT001 - a parameter
+) -> None:
+    if is_closed:
+        Maintenance(database).begin()
+    bring(world, "held", GENERIC)
+
+    line = only(job_list)
+
+    assert (line.gate, line.run_at) == ("panel", None)
+    assert (line.gate_closed_since is not None) == is_closed
 
 
 @pytest.mark.parametrize("asked", sorted(STATES))

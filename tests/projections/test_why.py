@@ -53,7 +53,7 @@ def entitlement_of(world: World, operation: UUID) -> tuple[UUID, str]:
 
 
 @pytest.mark.parametrize(
-    "state", ["due", "parked", "running", "succeeded", "discarded", "cancelled"]
+    "state", ["due", "parked", "held", "running", "succeeded", "discarded", "cancelled"]
 )
 def test_every_id_of_an_order_leads_to_the_same_events(
     world: World, why: Why, state: str
