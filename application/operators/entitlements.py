@@ -8,10 +8,11 @@ from application.errors import NotFoundError
 from application.ports import Streams
 from application.unit import Head
 from domain.entitlement.state import Entitlement
+from domain.errors import InvalidRequestError
 from domain.stream import Ref, StreamKind
 
 CUSTOMER: Final = "customer:"
-"""What a customer's id is told by; digits behind a last colon are the slot."""
+"""What a customer's id is told by; digits behind a last colon may be the slot."""
 
 _FIRST_SLOT: Final = 1
 _MOST_DIGITS: Final = 5
@@ -30,6 +31,7 @@ def find_entitlement(streams: Streams, tenant_id: str, key: str) -> Found:
 
     Raises:
         NotFoundError: nobody has that.
+        InvalidRequestError: it could be meant in two ways, and both are there.
     """
     found = _by_customer(streams, tenant_id, key) or _by_id(streams, key)
     if found is None or not isinstance(found.head.state, Entitlement):
@@ -42,11 +44,20 @@ def _by_customer(streams: Streams, tenant_id: str, key: str) -> Found | None:
     if not key.startswith(CUSTOMER):
         return None
     customer = key.removeprefix(CUSTOMER)
+    whole = streams.entitlement_of(tenant_id, customer, _FIRST_SLOT)
     before, colon, last = customer.rpartition(":")
-    slot = _FIRST_SLOT
+    of_slot = None
     if colon and last.isascii() and last.isdigit() and len(last) <= _MOST_DIGITS:
-        customer, slot = before, int(last)
-    found = streams.entitlement_of(tenant_id, customer, slot)
+        of_slot = streams.entitlement_of(tenant_id, before, int(last))
+    if whole is not None and of_slot is not None:
+        # A shop's ids may end in a colon and digits too: nobody guesses who is meant.
+        detail = (
+            f"slot {last} of customer {before} ({of_slot[0].id}) or slot 1 of customer "
+            f"{customer} ({whole[0].id}): give the id of the one that is meant"
+        )
+        code = "ambiguous_customer"
+        raise InvalidRequestError(code, "entitlement", detail)
+    found = whole or of_slot
     return None if found is None else Found(*found)
 
 

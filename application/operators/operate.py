@@ -173,7 +173,7 @@ class Operate:
     def _about(self, wanted: Wanted) -> About:
         try:
             found = find_entitlement(self.streams, wanted.tenant_id, wanted.entitlement)
-        except NotFoundError:
+        except (NotFoundError, InvalidRequestError):
             return about_nothing(wanted.entitlement)
         nobody = about_nothing(str(found.ref.id))
         return About(found.head.tenant_id, nobody.correlation_id)

@@ -205,6 +205,29 @@ def test_a_customer_is_told_with_or_without_the_slot(world: World, key: str) -> 
     assert ask(world, "pause", None, key).operation == "pause"
 
 
+@pytest.mark.parametrize("key", ["customer:tg:17", "customer:tg:17:1"])
+def test_a_customer_whose_own_id_ends_in_digits_is_found(
+    world: World, key: str
+) -> None:
+    world.operation("tg:17")
+
+    assert ask(world, "pause", None, key).operation == "pause"
+
+
+def test_a_customer_who_could_be_two_is_nobody_until_the_id_is_given(
+    world: World, entitlement: UUID
+) -> None:
+    world.operation("ann:1")
+
+    with pytest.raises(InvalidRequestError, match=str(entitlement)) as refused:
+        ask(world, "disable", None, "customer:ann:1")
+
+    assert refused.value.code == "ambiguous_customer"
+    assert [row[2] for row in world.refusals()] == ["ambiguous_customer"]
+    asked = ask(world, "disable", None, entitlement)
+    assert asked.entitlement_id == entitlement
+
+
 @pytest.mark.usefixtures("entitlement")
 @pytest.mark.parametrize(
     ("operation", "parameters", "code"),
