@@ -70,8 +70,15 @@ _OPTIONS: Final = (
 
 
 def named(given: Mapping[str, object]) -> JsonObject:
-    """Return the members of a request that the options of `parameters` say."""
+    """Return the members of a request that the options of `parameters` say.
+
+    Raises:
+        UsageError: two options contradict each other.
+    """
     members: JsonObject = {}
+    if given["none"] and given["squadIds"] is not None:
+        rule = "--no-squads and --squad contradict each other: give one of them"
+        raise click.UsageError(rule)
     if given["none"]:
         members["squadIds"] = []
     for name in ("endsAt", "trafficBytes", "deviceLimit", "squadIds"):

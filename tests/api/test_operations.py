@@ -10,6 +10,8 @@ from projections.log_event import LogEvent
 from tests.api.command import Command
 from tests.operators.world import World
 
+SQUAD = "11111111-1111-4111-8111-111111111111"
+
 pytestmark = [pytest.mark.database, pytest.mark.usefixtures("heads_equal_folds")]
 
 
@@ -79,8 +81,8 @@ def test_the_machine_is_told_everything_and_a_repetition_is_said(
             {"ends_at": "2099-01-31T12:00:00Z"},
         ),
         (
-            ("set_squads", "--squad", "11111111-1111-4111-8111-111111111111"),
-            {"squad_ids": ["11111111-1111-4111-8111-111111111111"]},
+            ("set_squads", "--squad", SQUAD),
+            {"squad_ids": [SQUAD]},
         ),
         (("set_squads", "--no-squads"), {"squad_ids": []}),
     ],
@@ -107,6 +109,7 @@ def test_each_option_is_the_member_that_it_names(
         (("set_limits",), 1, "deviceLimit or trafficBytes"),
         (("set_limits", "--device-limit", "0"), 1, "deviceLimit"),
         (("pause", "--no-squads"), 1, "squadIds"),
+        (("set_squads", "--no-squads", "--squad", SQUAD), 2, "contradict each other"),
         (("resume",), 1, "is not_paused; only a pause is resumed"),
         (("extend", "--ends-at", "2020-01-01T00:00:00Z"), 1, "later than the present"),
     ],
