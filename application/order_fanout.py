@@ -160,9 +160,20 @@ class OrderFanout:
             customer_id=paid.customer_id,
             slot=paid.slot,
             username=f"{self.username_prefix}{owner.ref.id.hex[-_NAME_DIGITS:]}",
-            legacy_username=_legacy_username(paid.customer_id, paid.slot),
+            legacy_username=self._legacy_username(paid, owner),
             carried_reset=owes_reset(earlier),
         )
+
+    def _legacy_username(self, paid: Paid, owner: _Owner) -> str | None:
+        """Return the name of the user that the first order may adopt, once.
+
+        Half of the id makes the name, so two customers may share it, and so may two
+        tenants: whoever comes first has the user, and nobody shares it with him.
+        """
+        name = _legacy_username(paid.customer_id, paid.slot)
+        if name is None or owner.state.stage is not Stage.UNBORN:
+            return None
+        return None if self.streams.has_legacy_username(name) else name
 
 
 def _add_on(order: SettledOrder, paid: AddonPurchased) -> AddOn:

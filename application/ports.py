@@ -78,6 +78,10 @@ class Streams(Protocol):
         """Return the entitlement of a customer and slot, or None."""
         ...
 
+    def has_legacy_username(self, legacy_username: str) -> bool:
+        """Whether an entitlement of any tenant adopts under the name."""
+        ...
+
     def operations_of(self, entitlement: UUID) -> Sequence[OperationRow]:
         """Return the operations of an entitlement by rising desired version.
 

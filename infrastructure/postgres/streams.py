@@ -54,6 +54,12 @@ SELECT stream_id
    AND slot = %(slot)s
 """
 
+_HAS_LEGACY_USERNAME: Final = """
+SELECT 1
+  FROM counterfoil.entitlements
+ WHERE legacy_username = %(name)s
+"""
+
 _OPERATIONS_OF: Final = """
 SELECT p.stream_id, p.order_stream_id, p.operation, p.desired_version, p.state,
        p.effective_at, coalesce((p.desired->>'reset_traffic')::boolean, false),
@@ -182,6 +188,12 @@ class PostgresStreams:
             return None
         stream_id, head = entitlement_head(row)
         return Ref(StreamKind.ENTITLEMENT, stream_id), head
+
+    def has_legacy_username(self, legacy_username: str) -> bool:
+        """See `Streams.has_legacy_username`."""
+        name = {"name": legacy_username}
+        with self._connections.connection() as connection:
+            return connection.execute(_HAS_LEGACY_USERNAME, name).fetchone() is not None
 
     def operations_of(self, entitlement: UUID) -> Sequence[OperationRow]:
         """See `Streams.operations_of`."""

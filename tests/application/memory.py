@@ -145,6 +145,13 @@ class MemoryLog:
                 return ref, head
         return None
 
+    def has_legacy_username(self, legacy_username: str) -> bool:
+        return any(
+            head.state.legacy_username == legacy_username
+            for head in self.heads.values()
+            if isinstance(head.state, Entitlement)
+        )
+
     def operations_of(self, entitlement: UUID) -> list[OperationRow]:
         rows = [
             self._row(ref, head.state)

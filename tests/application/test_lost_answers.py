@@ -8,14 +8,13 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import httpx
 import pytest
 
 from domain.entitlement.drift import KINDS
 from domain.fulfillment.operations import BY_OPERATORS
 from infrastructure.simulators.panel.book import BookedUser
 from infrastructure.simulators.panel.faults import FaultRule
-from tests.application.installed import SQUADS, TOKEN
+from tests.application.installed import SQUADS
 from tests.application.place import Place
 
 pytestmark = [pytest.mark.database, pytest.mark.usefixtures("heads_equal_folds")]
@@ -41,21 +40,6 @@ def lose(place: Place, path: str = "/api/users") -> None:
     """Let the panel's next write be done, and its answer be lost."""
     rule = FaultRule("reset_after", methods=WRITES, path_prefix=path, times=1)
     place.panel.faults.set(rule)
-
-
-def at_the_panel(place: Place, method: str, path: str, **members: object) -> None:
-    """Do something there behind everybody's back."""
-    httpx.request(
-        method,
-        f"{place.panel.url}/api/users{path}",
-        json=members,
-        headers={
-            "Authorization": f"Bearer {TOKEN}",
-            "X-Forwarded-For": "127.0.0.1",
-            "X-Forwarded-Proto": "https",
-        },
-        trust_env=False,
-    ).raise_for_status()
 
 
 def delivered(place: Place) -> BookedUser:
@@ -248,19 +232,19 @@ type Edit = Callable[[Place, BookedUser], None]
 
 
 def _patched(**members: object) -> Edit:
-    return lambda place, user: at_the_panel(place, "PATCH", "", id=user.id, **members)
+    return lambda place, user: place.at_the_panel("PATCH", "", id=user.id, **members)
 
 
 EDITS: dict[str, Edit] = {
-    "missing_remote": lambda place, user: at_the_panel(place, "DELETE", f"/{user.id}"),
-    "expiry": lambda place, user: at_the_panel(
-        place, "PATCH", "", id=user.id, expireAt=moved(user, timedelta(milliseconds=1))
+    "missing_remote": lambda place, user: place.at_the_panel("DELETE", f"/{user.id}"),
+    "expiry": lambda place, user: place.at_the_panel(
+        "PATCH", "", id=user.id, expireAt=moved(user, timedelta(milliseconds=1))
     ),
     "traffic": _patched(trafficLimitBytes=GIB - 1),
     "device_limit": _patched(hwidDeviceLimit=None),
     "squads": _patched(activeInternalSquads=list(SQUADS)),
-    "status": lambda place, user: at_the_panel(
-        place, "POST", f"/{user.id}/actions/disable"
+    "status": lambda place, user: place.at_the_panel(
+        "POST", f"/{user.id}/actions/disable"
     ),
 }
 

@@ -150,6 +150,24 @@ def test_a_customer_of_the_earlier_product_is_looked_up_by_its_old_name(
     assert shop.log.entitlement(entitlements(shop)[0]).legacy_username == legacy
 
 
+@pytest.mark.parametrize(
+    ("customer", "tenant"),
+    [(CUSTOMER, "other"), ("0f8fad5b-d9cb-469f-b165-70867728950e", "default")],
+)
+def test_an_old_name_is_one_customers_and_nobody_shares_its_user(
+    shop: Shop, customer: str, tenant: str
+) -> None:
+    """Half of an id makes the name: another tenant may have it, or another customer."""
+    shop.pay(customer=CUSTOMER)
+    shop.pay(customer=customer, tenant=tenant)
+
+    shop.fan_out_all()
+
+    first, second = (shop.log.entitlement(ref) for ref in entitlements(shop))
+    assert first.legacy_username == "omniflow_0f8fad5bd9cb469f"
+    assert second.legacy_username is None
+
+
 def test_an_order_that_is_not_there_is_a_dead_letter(shop: Shop) -> None:
     context = MemoryContext(job_id=UUID(int=9), token=1)
 
