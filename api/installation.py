@@ -211,6 +211,7 @@ class Installation(Protocol):
         faults: tuple[str, ...],
         seed: int,
         latency_ms: float,
+        squads: tuple[tuple[str, str], ...],
         ready: Callable[[int], None],
     ) -> None:
         """Run a simulated panel until a signal stops it."""

@@ -192,6 +192,7 @@ class Composition:
         faults: tuple[str, ...],
         seed: int,
         latency_ms: float,
+        squads: tuple[tuple[str, str], ...],
         ready: Callable[[int], None],
     ) -> None:
         """Run a simulated panel until a signal stops it.
@@ -208,6 +209,7 @@ class Composition:
                 fault_names=faults,
                 seed=seed,
                 latency_ms=latency_ms,
+                squads=squads,
                 ready=ready,
             )
         except OSError as error:

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 from typing import Final
+from uuid import UUID
 
 import rich_click as click
 
@@ -72,6 +73,14 @@ def simulate() -> None:
     show_default=True,
     help="Added to every answer.",
 )
+@option(
+    "--squad",
+    "squads",
+    multiple=True,
+    type=click.UUID,
+    metavar="UUID",
+    help="An internal squad that it knows; may be repeated.",
+)
 @as_json
 @click.pass_obj
 def panel(  # noqa: PLR0913 - the options of the command, one to one
@@ -85,6 +94,7 @@ def panel(  # noqa: PLR0913 - the options of the command, one to one
     faults: tuple[str, ...],
     seed: int,
     latency_ms: float,
+    squads: tuple[UUID, ...],
     as_json: bool,
 ) -> None:
     r"""Imitate a Remnawave panel until Ctrl-C.
@@ -117,6 +127,7 @@ def panel(  # noqa: PLR0913 - the options of the command, one to one
         faults=faults,
         seed=seed,
         latency_ms=latency_ms,
+        squads=tuple((str(squad), f"squad-{squad}"[:14]) for squad in squads),
         ready=ready,
     )
 

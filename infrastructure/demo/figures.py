@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
+from infrastructure.demo.diary import Diary
 from infrastructure.postgres.database import Connection
 from infrastructure.postgres.heads.table import number, text
 
@@ -46,7 +47,7 @@ def progress(connection: Connection) -> Progress:
     return Progress(number(row[0]), number(row[1]), number(row[2]), number(row[3]))
 
 
-def figures(connection: Connection) -> list[tuple[str, str]]:
+def figures(connection: Connection, diary: Diary) -> list[tuple[str, str]]:
     """Return the lines of the final table: a name and its figure."""
     counts = {
         text(row[0]): number(row[1]) for row in connection.execute(_COUNTS).fetchall()
@@ -63,6 +64,10 @@ def figures(connection: Connection) -> list[tuple[str, str]]:
         ("operations", f"{sum(states.values()):,}"),
         ("  succeeded", f"{states.get(('succeeded', ''), 0):,}"),
         ("  covered by a later one", f"{states.get(('cancelled', 'covered_by'), 0):,}"),
+        ("operators' commands", f"{diary.commands:,}"),
+        ("  refunds", f"{len(diary.refunds):,}"),
+        ("  refused", f"{len(diary.refused):,}"),
+        ("drifts found", f"{counts.get('entitlement.drift_detected', 0):,}"),
         ("attempts started", f"{counts.get('fulfillment.attempt_started', 0):,}"),
         ("attempts failed", f"{counts.get('fulfillment.attempt_failed', 0):,}"),
         ("parked episodes", f"{counts.get('fulfillment.parked', 0):,}"),

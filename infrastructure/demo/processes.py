@@ -20,6 +20,7 @@ from infrastructure.errors import InfrastructureError
 _START_SECONDS: Final = 20.0
 _STOP_SECONDS: Final = 45.0
 _ROOT: Final = Path(__file__).resolve().parents[2]
+_CHILD: Final = (sys.executable, "-m", "infrastructure.demo.child")
 
 
 class DemoProcessError(InfrastructureError):
@@ -41,6 +42,35 @@ class Place:
         return self.folder / "panel.sqlite"
 
 
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a command has ended, and what it wrote."""
+
+    code: int
+    out: str
+    err: str
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command of the product that a person has given."""
+
+    process: "subprocess.Popen[str]"
+
+    def ended(self) -> Ended | None:
+        """Return how it ended, or None while it runs."""
+        if self.process.poll() is None:
+            return None
+        # What it writes fits into a pipe, so it never waits for a reader.
+        out, err = self.process.communicate()
+        return Ended(self.process.returncode, out, err)
+
+    def stop(self) -> None:
+        """End it, whether it runs or not."""
+        with self.process:
+            self.process.kill()
+
+
 class Processes:
     """Starts, freezes, kills and stops the children; none outlives the demo."""
 
@@ -48,7 +78,8 @@ class Processes:
         """Prepare; nothing is started yet."""
         self._place = place
         self._stack = ExitStack()
-        self._token = secrets.token_urlsafe(24)
+        self.token = secrets.token_urlsafe(24)
+        self._commands: list[Command] = []
         self._panel: subprocess.Popen[bytes] | None = None
         self.panel_url = ""
         self.workers: list[subprocess.Popen[bytes]] = []
@@ -63,9 +94,13 @@ class Processes:
             if process.poll() is None:
                 process.kill()
                 process.wait()
+        for command in self._commands:
+            command.stop()
         self._stack.close()
 
-    def start_panel(self, *, fault_rate: float, seed: int) -> None:
+    def start_panel(
+        self, *, fault_rate: float, seed: int, squads: Sequence[str] = ()
+    ) -> None:
         """Start the simulator and wait until it answers.
 
         Raises:
@@ -76,7 +111,8 @@ class Processes:
         self._panel = self._spawn(
             ["simulate", "panel", "--port", "0", "--book", str(self._place.book),
              "--port-file", str(port_file),
-             "--fault-rate", str(fault_rate), "--seed", str(seed)],
+             "--fault-rate", str(fault_rate), "--seed", str(seed),
+             *(f"--squad={squad}" for squad in squads)],
             "panel.log",
         )  # fmt: skip
         deadline = time.monotonic() + _START_SECONDS
@@ -92,6 +128,21 @@ class Processes:
         """Start one more worker; it takes part as soon as it is ready."""
         name = f"worker-{len(self.workers) + 1}.log"
         self.workers.append(self._spawn(["worker"], name))
+
+    def command(self, operator: str, arguments: Sequence[str]) -> Command:
+        """Start a command of the product as an operator of that name gives it."""
+        process = subprocess.Popen(  # noqa: S603 - our own interpreter and command
+            [*_CHILD, *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+            env=self._environment() | {"COUNTERFOIL_OPERATOR": operator},
+            cwd=_ROOT,
+        )
+        command = Command(process)
+        self._commands.append(command)
+        return command
 
     def require_alive(self, expected_dead: Sequence[int]) -> None:
         """Refuse to go on when a child that should live has ended.
@@ -123,20 +174,22 @@ class Processes:
 
     def _spawn(self, arguments: list[str], log: str) -> "subprocess.Popen[bytes]":
         output = self._stack.enter_context((self._place.folder / log).open("wb"))
-        environment = os.environ | {
-            "COUNTERFOIL_DATABASE_URL": self._place.database_url,
-            "COUNTERFOIL_REMNAWAVE_URL": self.panel_url,
-            "COUNTERFOIL_REMNAWAVE_TOKEN": self._token,
-            "COUNTERFOIL_SIMULATOR_TOKEN": self._token,
-        }
         return subprocess.Popen(  # noqa: S603 - our own interpreter and command
-            [sys.executable, "-m", "infrastructure.demo.child", *arguments],
+            [*_CHILD, *arguments],
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,
-            env=environment,
+            env=self._environment(),
             cwd=_ROOT,
         )
+
+    def _environment(self) -> dict[str, str]:
+        return os.environ | {
+            "COUNTERFOIL_DATABASE_URL": self._place.database_url,
+            "COUNTERFOIL_REMNAWAVE_URL": self.panel_url,
+            "COUNTERFOIL_REMNAWAVE_TOKEN": self.token,
+            "COUNTERFOIL_SIMULATOR_TOKEN": self.token,
+        }
 
     def _failed(self, what: str, log: str) -> str:
         return f"{what} ended or did not start; see {self._place.folder / log}"

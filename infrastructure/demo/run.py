@@ -4,17 +4,23 @@ t=0   database, migrations, panel (failing in 3 % of its requests), workers
       orders are settled, each in one transaction of its own
 15 %  one worker is killed with SIGKILL; another takes its place
 20 %  one worker is frozen with SIGSTOP until its leases are over, then goes on
-end   nothing is unfinished: workers stop politely, the two books are compared
+25 %  operators begin to change what customers have, who buy meanwhile, and to refund;
+      somebody edits users at the panel itself, and operators find out
+end   nothing is unfinished: workers stop politely, the books are compared
 """
 
 import signal
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from infrastructure.demo.check import Finding, check
+from infrastructure.demo.diary import Diary, Sale
 from infrastructure.demo.figures import Progress, figures, progress
+from infrastructure.demo.people.desk import OPERATORS, Desk
+from infrastructure.demo.people.script import EARLY, SQUADS, visits
+from infrastructure.demo.people.somebody import Somebody
 from infrastructure.demo.processes import DemoProcessError, Place, Processes
 from infrastructure.postgres.database import Connection
 
@@ -46,6 +52,7 @@ class DemoResult:
 
     figures: Sequence[tuple[str, str]]
     findings: Sequence[Finding]
+    diary: Diary
     exit_codes: Sequence[int]
     seconds: float
 
@@ -60,8 +67,10 @@ class DemoResult:
 class Stage:
     """What the demo is told by, and tells, while it runs."""
 
-    settle: Callable[[Callable[[], object]], int]
-    """Settles every order, calling back now and then; returns how many there are."""
+    sales: Mapping[str, Sale]
+    """Every order of the shop's file, as they come."""
+    settle: Callable[[Callable[[], object]], None]
+    """Settles them, calling back now and then."""
     tell: Callable[[str], None]
     show: Callable[[Progress], None]
     began_at: float = field(default_factory=time.monotonic)
@@ -75,8 +84,11 @@ def run_demo(
     Raises:
         DemoProcessError: a child died that should not, or nothing moved any more.
     """
+    diary = Diary(sales=dict(stage.sales))
     with Processes(place) as processes:
-        processes.start_panel(fault_rate=options.fault_rate, seed=options.seed)
+        processes.start_panel(
+            fault_rate=options.fault_rate, seed=options.seed, squads=SQUADS
+        )
         rate = f"{options.fault_rate:.0%}"
         stage.tell(
             f"panel simulator at {processes.panel_url}, failing in {rate} of its "
@@ -86,22 +98,89 @@ def run_demo(
             processes.start_worker()
         stage.tell(f"{options.workers} worker processes started")
         mishaps = _Mishaps(connection, processes, stage, options)
-        orders = stage.settle(mishaps.look)
-        stage.tell(f"{orders:,} orders settled, each in its own transaction")
-        mishaps.until_finished()
+        people = _People(_desk(connection, place, processes, diary), stage)
+
+        def look() -> bool:
+            """Return whether everything is over."""
+            now = mishaps.look()
+            people.look(now)
+            return now.unfinished == 0 and mishaps.is_over and people.are_done
+
+        stage.settle(look)
+        stage.tell(f"{len(diary.sales):,} orders settled, each in its own transaction")
+        _until(look, options.patience_seconds)
         exit_codes = processes.stop_workers()
         processes.stop_panel()
     return DemoResult(
-        figures(connection),
-        check(connection, place.book, orders=orders),
+        figures(connection, diary),
+        check(connection, place.book, diary),
+        diary,
         exit_codes,
         time.monotonic() - stage.began_at,
     )
 
 
+def _until(look: Callable[[], bool], patience_seconds: float) -> None:
+    """Return when everything is over.
+
+    Raises:
+        DemoProcessError: a child died that should not, or it took too long.
+    """
+    give_up_at = time.monotonic() + patience_seconds
+    while not look():
+        if time.monotonic() >= give_up_at:
+            msg = f"something is unfinished after {patience_seconds:.0f} s"
+            raise DemoProcessError(msg)
+        time.sleep(_LOOK_SECONDS)
+
+
+def _desk(
+    connection: Connection, place: Place, processes: Processes, diary: Diary
+) -> Desk:
+    somebody = Somebody(processes.panel_url, processes.token, place.book, diary)
+    desk = Desk(connection, processes, diary, somebody)
+    desk.take(visits([(order, sale.customer) for order, sale in diary.sales.items()]))
+    return desk
+
+
+@dataclass(slots=True)
+class _People:
+    """Lets people work once enough customers have bought, and tells of it."""
+
+    desk: Desk
+    stage: Stage
+    have_begun: bool = False
+    have_ended: bool = False
+
+    @property
+    def are_done(self) -> bool:
+        """Whether there is nothing left for them to do."""
+        return self.desk.is_done
+
+    def look(self, now: Progress) -> None:
+        """Let the people do what they have to."""
+        if now.settled < EARLY * len(self.stage.sales) or self.have_ended:
+            return
+        if not self.have_begun:
+            self.have_begun = True
+            self.stage.tell(
+                f"operators {' and '.join(OPERATORS)} change what customers have, who "
+                "buy meanwhile; somebody edits users at the panel itself"
+            )
+        self.desk.look()
+        if self.desk.is_done:
+            self.have_ended = True
+            diary = self.desk.diary
+            self.stage.tell(
+                f"{diary.commands} commands of operators given, "
+                f"{len(diary.refunds)} of them refunds; "
+                f"{len(diary.edits)} users edited at the panel"
+            )
+
+
 @dataclass(slots=True)
 class _Mishaps:
-    """Kills and freezes workers when enough is fulfilled, and waits for the end."""
+    """Kills and freezes workers when enough is fulfilled."""
 
     connection: Connection
     processes: Processes
@@ -126,19 +205,10 @@ class _Mishaps:
             self._thaw()
         return now
 
-    def until_finished(self) -> None:
-        """Return when no job is unfinished and nobody is frozen any more.
-
-        Raises:
-            DemoProcessError: a child died that should not, or it took too long.
-        """
-        give_up_at = time.monotonic() + self.options.patience_seconds
-        while (now := self.look()).unfinished > 0 or self.thaw_at != 0:
-            if time.monotonic() >= give_up_at:
-                waited = f"{self.options.patience_seconds:.0f} s"
-                msg = f"{now.unfinished} jobs are unfinished after {waited}"
-                raise DemoProcessError(msg)
-            time.sleep(_LOOK_SECONDS)
+    @property
+    def is_over(self) -> bool:
+        """Whether nobody is frozen (any more)."""
+        return self.thaw_at == 0
 
     def _kill(self) -> None:
         self.processes.signal(_KILLED, signal.SIGKILL)

@@ -4,7 +4,8 @@ A demo always has an embedded server of its own, so that it can never touch an
 installation; running it again begins with an empty schema.
 """
 
-from collections.abc import Callable
+import csv
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -16,6 +17,7 @@ from application.settle_file import Progress as Count
 from application.settle_file import settle_file
 from domain.event import JsonObject
 from infrastructure import embedded
+from infrastructure.demo.diary import Sale
 from infrastructure.demo.figures import Progress
 from infrastructure.demo.processes import DemoProcessError, Place
 from infrastructure.demo.run import DemoOptions, DemoResult, Stage, run_demo
@@ -35,8 +37,10 @@ class Orders:
     file: Path
     map_file: Path
 
-    def template(self) -> JsonObject:
-        """Return the map of the orders' columns.
+    def by_date(self, folder: Path) -> "Dated":
+        """Return the orders as they came in, written into `folder`.
+
+        The file tells customer after customer; a shop sells day after day.
 
         Raises:
             DemoProcessError: one of the files is missing.
@@ -45,7 +49,39 @@ class Orders:
             if not each.is_file():
                 msg = f"{each} is missing; run the demo from a checkout"
                 raise DemoProcessError(msg)
-        return msgspec.json.decode(self.map_file.read_bytes(), type=JsonObject)
+        with self.file.open(encoding="utf-8", newline="") as stream:
+            rows = [
+                {"number": str(number), **row}
+                for number, row in enumerate(csv.DictReader(stream), start=1)
+            ]
+        rows.sort(key=lambda row: row["order_date"])
+        file = folder / "orders.csv"
+        with file.open("w", encoding="utf-8", newline="") as stream:
+            writer = csv.DictWriter(stream, list(rows[0]))
+            writer.writeheader()
+            writer.writerows(rows)
+        # An order keeps the number that it has in the shop's own file.
+        template = self.map_file.read_text("utf-8").replace("{row}", "{number}")
+        return Dated(file, msgspec.json.decode(template, type=JsonObject), rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Dated:
+    """The orders in the order of their dates."""
+
+    file: Path
+    template: JsonObject
+    rows: Sequence[Mapping[str, str]]
+
+    def sales(self) -> dict[str, Sale]:
+        """Return what was sold to whom, by the order's id."""
+        line = msgspec.convert(self.template["lines"], list[JsonObject])[0]
+        days = int(str(line["days"]))
+        named = str(self.template["orderId"])
+        return {
+            named.replace("{number}", row["number"]): Sale(row["customer_id"], days)
+            for row in self.rows
+        }
 
 
 def stage_demo(
@@ -60,8 +96,8 @@ def stage_demo(
     Raises:
         CounterfoilError: the server, a child or the orders' file failed.
     """
-    template = orders.template()
     folder.mkdir(parents=True, exist_ok=True)
+    dated = orders.by_date(folder)
     for old in folder.glob("panel.sqlite*"):
         old.unlink()
     with (
@@ -75,27 +111,26 @@ def stage_demo(
         migrator.migrate(server.uri)
         tell(f"embedded PostgreSQL, durable, under {server.home}")
         place = Place(folder, server.uri)
-        settle = _settling(orders, template, settle_over(database))
-        stage = Stage(settle=settle, tell=tell, show=show)
+        settle = _settling(dated, settle_over(database))
+        stage = Stage(sales=dated.sales(), settle=settle, tell=tell, show=show)
         return run_demo(connection, place, stage, options)
 
 
 def _settling(
-    orders: Orders, template: JsonObject, settle_one: SettleOne
-) -> Callable[[Callable[[], object]], int]:
+    orders: Dated, settle_one: SettleOne
+) -> Callable[[Callable[[], object]], None]:
     """Return what settles every order, calling back after each few of them."""
 
-    def settle(look: Callable[[], object]) -> int:
+    def settle(look: Callable[[], object]) -> None:
         def counted(done: Count) -> None:
             if done.settled % _EVERY == 0:
                 look()
 
         with orders.file.open("rb") as stream:
-            result = settle_file(stream, template, settle_one, counted)
+            result = settle_file(stream, orders.template, settle_one, counted)
         if result.refused:
             first = result.refused[0]
             msg = f"line {first.line} of {orders.file} was refused: {first.detail}"
             raise DemoProcessError(msg)
-        return result.settled
 
     return settle

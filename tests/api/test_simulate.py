@@ -14,6 +14,7 @@ from tests.fixtures.workers import until
 
 pytestmark = pytest.mark.database
 
+SQUAD = "8a4f6a0e-1c57-4d6c-9b1f-2f6f0a1d7c11"
 ORDER = {
     "orderId": "shop:1",
     "customerId": "ann",
@@ -56,6 +57,24 @@ def test_the_panel_listens_with_the_faults_that_were_asked_for(
         "names": ["reset_after", "error_before"],
         "seed": 7,
     }
+    assert panel.stop().code == 0
+
+
+def test_the_panel_knows_the_squads_that_it_was_told(
+    nowhere: Command, tmp_path: Path
+) -> None:
+    panel, url = start_panel(nowhere, tmp_path, "--squad", SQUAD)
+    headers = {
+        "Authorization": f"Bearer {TOKEN}",
+        "X-Forwarded-For": "127.0.0.1",
+        "X-Forwarded-Proto": "https",
+    }
+    there = url + "/api/internal-squads"
+    request = urllib.request.Request(there, headers=headers)  # noqa: S310 - of the test
+
+    with urllib.request.urlopen(request, timeout=10) as answer:  # noqa: S310 - of the test
+        assert SQUAD in answer.read().decode()
+
     assert panel.stop().code == 0
 
 

@@ -1,0 +1,83 @@
+"""Requests: each belongs to an attempt that is on record, and none works twice."""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Final
+
+from infrastructure.demo.check.books import Ask, Books, attempt_of
+
+_ATTEMPTS: Final = """
+SELECT stream_id::text, (data->>'attempt')::int
+  FROM counterfoil.events
+ WHERE type = 'fulfillment.attempt_started'
+"""
+_SUCCEEDED: Final = """
+SELECT stream_id::text FROM counterfoil.events WHERE type = 'fulfillment.succeeded'
+"""
+_SO_ALREADY: Final = frozenset({"A029", "A030"})
+"""The panel says that a user is disabled, or enabled, already."""
+
+
+def _every_request_says_who(books: Books) -> Iterator[str | None]:
+    for request in books.requests:
+        if request.request_id in books.diary.tried:
+            continue  # somebody at the panel itself: he is asked about elsewhere
+        named = attempt_of(request)
+        told = f"request {request.seq}: X-Request-ID {request.request_id}"
+        yield None if named else told
+
+
+def _attempts(books: Books) -> set[tuple[str, int]]:
+    return {(str(row[0]), int(str(row[1]))) for row in books.rows(_ATTEMPTS)}
+
+
+def _every_write_was_recorded_before(books: Books) -> Iterator[str | None]:
+    logged = _attempts(books)
+    for request in books.requests:
+        if request.applied and request.request_id not in books.diary.tried:
+            known = attempt_of(request) in logged
+            told = f"request {request.seq}: no such attempt in the log"
+            yield None if known else told
+
+
+def _no_attempt_wrote_twice(books: Books) -> Iterator[str | None]:
+    calls = Counter(
+        (attempt_of(request) or request.request_id, request.method, request.path)
+        for request in books.requests
+        if request.applied
+    )
+    for call, times in calls.items():
+        yield None if times == 1 else f"{call}: applied {times} times"
+
+
+def _every_success_was_applied(books: Books) -> Iterator[str | None]:
+    wrote = {
+        attempt[0]
+        for request in books.requests
+        if (request.applied or request.error_code in _SO_ALREADY)
+        and (attempt := attempt_of(request)) is not None
+    }
+    for row in books.rows(_SUCCEEDED):
+        yield None if row[0] in wrote else f"operation {row[0]}: nothing was applied"
+
+
+def _no_attempt_is_unknown(books: Books) -> Iterator[str | None]:
+    logged = _attempts(books)
+    booked = {attempt for each in books.requests if (attempt := attempt_of(each))}
+    for attempt in booked:
+        yield None if attempt in logged else f"attempt {attempt}: not in the log"
+    yield (
+        None
+        if len(booked) <= len(logged)
+        else f"{len(booked)} attempts in the book, {len(logged)} in the log"
+    )
+
+
+QUESTIONS: Final[tuple[tuple[str, Ask], ...]] = (
+    ("requests that name operation, attempt and call", _every_request_says_who),
+    ("applied writes that belong to a recorded attempt",
+     _every_write_was_recorded_before),
+    ("calls of an attempt applied at most once", _no_attempt_wrote_twice),
+    ("succeeded operations that applied something", _every_success_was_applied),
+    ("attempts in the book that are in the log", _no_attempt_is_unknown),
+)  # fmt: skip

@@ -1,0 +1,76 @@
+"""What the people of a demo did, as they wrote it down themselves.
+
+The check believes this, the panel's book and the order in which the log says that
+things were decided; it believes nothing that the product says about their outcome.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+type Given = Mapping[str, int | str | tuple[str, ...]]
+"""Parameters of an operation."""
+
+type Told = Mapping[str, object] | tuple[str, ...] | str
+"""One side of a drift, in the words of the specification."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sale:
+    """One order of the shop's file."""
+
+    customer: str
+    days: int
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One command of an operator."""
+
+    operator: str
+    reason: str
+    customer: str
+    operation: str
+
+
+@dataclass(frozen=True, slots=True)
+class Refused(Said):
+    """One that was refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked(Said):
+    """One by which an operation was asked for."""
+
+    given: Given
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """One thing that somebody changed at the panel itself, past everybody."""
+
+    customer: str
+    kind: str
+    """Of the drift that this is."""
+    shows: Told
+    """What the panel shows from then on."""
+
+
+@dataclass(slots=True)
+class Diary:
+    """All of it."""
+
+    sales: dict[str, Sale] = field(default_factory=dict[str, Sale])
+    """By order."""
+    asked: dict[str, Asked] = field(default_factory=dict[str, Asked])
+    """By operation."""
+    refused: list[Refused] = field(default_factory=list[Refused])
+    refunds: dict[str, str] = field(default_factory=dict[str, str])
+    """Reasons by order."""
+    edits: list[Edit] = field(default_factory=list[Edit])
+    tried: set[str] = field(default_factory=set[str])
+    """X-Request-ID of every request by which somebody tried to edit."""
+
+    @property
+    def commands(self) -> int:
+        """How many commands operators gave."""
+        return len(self.asked) + len(self.refused) + len(self.refunds)
