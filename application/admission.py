@@ -27,6 +27,9 @@ QUEUES: Final = (CRITICAL, "default", "bulk")
 MOST_ATTEMPTS: Final = 1_000
 """As many as a single job may ask for."""
 
+MOST_AT_ONCE: Final = 1_000
+"""Jobs of one serial key; as many as a single job may allow."""
+
 LONGEST_SECONDS: Final = 86_400
 """Nobody else takes the job of a killed worker before its lease has ended."""
 
@@ -57,6 +60,10 @@ def _rules(kind: AnyKind) -> Iterator[tuple[bool, str]]:
     yield (
         all(callable(key) for key in (kind.unique_key, kind.serial_key)),
         "unique_key and serial_key: functions of the arguments",
+    )
+    yield (
+        _is_whole(kind.concurrency_limit, MOST_AT_ONCE),
+        f"concurrency_limit: a whole number from 1 to {MOST_AT_ONCE:,}",
     )
     yield kind.record is None, "record: is for the product's kinds; leave it out"
 

@@ -41,6 +41,8 @@ class JobKind[Args: msgspec.Struct]:
     """Never claimed beyond free slots, so that none waits with a running lease."""
     unique_key: Callable[[Args], str | None] = lambda _: None
     serial_key: Callable[[Args], str | None] = lambda _: None
+    concurrency_limit: int = 1
+    """How many jobs of one serial key may run at once."""
     record: Callable[[Args], UUID] | None = None
     """The fulfilment operation whose events follow the job's, if it has one."""
 

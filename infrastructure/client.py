@@ -74,7 +74,12 @@ class Kind(Protocol):
 
     @property
     def serial_key(self) -> Callable[[Any], str | None]:
-        """Jobs with one key run one at a time."""
+        """Jobs with one key run one at a time, or as `concurrency_limit` says."""
+        ...
+
+    @property
+    def concurrency_limit(self) -> int:
+        """How many jobs of one serial key may run at once."""
         ...
 
 
@@ -88,6 +93,8 @@ class EnqueueOptions(TypedDict, total=False):
     run_at: datetime | None
     unique_key: str | None
     serial_key: str | None
+    concurrency_limit: int | None
+    """How many jobs of its serial key may run at once; None: one."""
     max_attempts: int | None
     """None: the budget of the kind."""
     deadline: datetime | None
@@ -106,6 +113,7 @@ _MEMBERS: Final = {
     "run_at": "runAt",
     "unique_key": "uniqueKey",
     "serial_key": "serialKey",
+    "concurrency_limit": "concurrencyLimit",
     "max_attempts": "maxAttempts",
     "correlation_id": "correlationId",
 }
@@ -188,6 +196,8 @@ class Client:
         request: dict[str, object] = {"kind": kind, "args": plain_args(args)}
         request |= self._defaults(kind, request["args"])
         request |= {_MEMBERS.get(name, name): told for name, told in options.items()}
+        if "concurrency_limit" not in options and request.get("serialKey") is None:
+            request.pop("concurrencyLimit", None)  # the kind's, for a job without a key
         return plain(request)
 
     def _defaults(self, kind: str, args: object) -> dict[str, object]:
@@ -202,6 +212,7 @@ class Client:
             "queue": entry.queue,
             "uniqueKey": entry.unique_key(struct),
             "serialKey": entry.serial_key(struct),
+            "concurrencyLimit": entry.concurrency_limit,
         }
 
     def _ask(self, statement: LiteralString, request: Plain) -> str:

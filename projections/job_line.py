@@ -13,7 +13,8 @@ from psycopg.rows import class_row
 
 from domain.event import Instant
 
-# The claim's own order within a serial key: whoever holds it, or is before us in it.
+# The claim's own order within a serial key: who holds the last slot that we may have,
+# or is to have the last free one, before us.
 LIVE: Final = """
 SELECT j.stream_id AS job_id, j.tenant_id, j.kind, j.queue, j.priority, j.state,
        CASE WHEN j.state = 'waiting' THEN
@@ -39,7 +40,11 @@ SELECT j.stream_id AS job_id, j.tenant_id, j.kind, j.queue, j.priority, j.state,
            (SELECT r.job_id
               FROM counterfoil.running_keys r
              WHERE r.tenant_id = j.tenant_id
-               AND r.key = j.serial_key),
+               AND r.key = j.serial_key
+               AND r.slot <= j.concurrency_limit
+             ORDER BY r.slot
+            OFFSET j.concurrency_limit - 1
+             LIMIT 1),
            (SELECT b.stream_id
               FROM counterfoil.jobs b
              WHERE b.tenant_id = j.tenant_id
@@ -49,6 +54,12 @@ SELECT j.stream_id AS job_id, j.tenant_id, j.kind, j.queue, j.priority, j.state,
                AND (b.serial_order, b.run_at, b.stream_id)
                    < (j.serial_order, j.run_at, j.stream_id)
              ORDER BY b.serial_order, b.run_at, b.stream_id
+            OFFSET greatest(j.concurrency_limit - 1
+                            - (SELECT count(*)
+                                 FROM counterfoil.running_keys r
+                                WHERE r.tenant_id = j.tenant_id
+                                  AND r.key = j.serial_key
+                                  AND r.slot <= j.concurrency_limit), 0)
              LIMIT 1))
        END AS waits_behind,
        EXISTS (SELECT

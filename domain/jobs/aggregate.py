@@ -81,6 +81,8 @@ class Job(State, frozen=True, kw_only=True):
     unique_key: str | None = None
     serial_key: str | None = None
     serial_order: int = 0
+    concurrency_limit: int = 1
+    """How many jobs of its serial key may run at once, as far as it is concerned."""
     run_at: Instant | None = None
     max_attempts: int | None = None
     deadline: Instant | None = None
@@ -116,6 +118,7 @@ class Enqueue(msgspec.Struct, frozen=True, kw_only=True):
     unique_key: str | None = None
     serial_key: str | None = None
     serial_order: int = 0
+    concurrency_limit: int = 1
     max_attempts: int | None = None
     deadline: Instant | None = None
 

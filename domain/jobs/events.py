@@ -21,7 +21,7 @@ class Owner(msgspec.Struct, frozen=True):
     """Made anew at every start of a process, so a reused name inherits nothing."""
 
 
-class Enqueued(Event, frozen=True, kw_only=True):
+class Enqueued(Event, frozen=True, kw_only=True, omit_defaults=True):
     """Work was asked for; it is due at `run_at`."""
 
     tag: ClassVar[str] = "job.enqueued"
@@ -36,6 +36,8 @@ class Enqueued(Event, frozen=True, kw_only=True):
     max_attempts: int | None
     """None: the kind's budget, resolved by the processor."""
     deadline: Instant | None
+    concurrency_limit: int = 1
+    """How many jobs of its serial key may run at once; 1 is left out."""
 
 
 class Claimed(Event, frozen=True, kw_only=True):

@@ -21,124 +21,16 @@ from infrastructure.ids import new_id
 from infrastructure.postgres.database import Connection
 from infrastructure.postgres.heads.table import number, uuid
 from infrastructure.processor.barred import Barred
-from infrastructure.processor.claimed import (
-    COLUMNS,
-    ClaimedJob,
-    commit_claim,
-)
+from infrastructure.processor.claimed import ClaimedJob, commit_claim
 from infrastructure.processor.identity import actor_of
 from infrastructure.processor.low_water import EPOCH, HEAD_STARTS, LowWater, look
+from infrastructure.processor.turns.statements import (
+    CLAIM,
+    CLAIM_SUSPECT,
+    FRONT,
+    FRONT_SUSPECT,
+)
 from infrastructure.telemetry import emit
-
-# The scan is a LATERAL per priority: sorted by priority first, one scan made an idle
-# claim take 98 ms beside a million future rows.  `kind = ANY` keeps the index order.
-# The front of a key depends on the key alone, so the planner keeps it (Memoize):
-# compared row by row, 5,000 due jobs of one key cost 67 ms a claim; so, 2 ms.
-_PICK: Final = """
-WITH moment AS MATERIALIZED (
-    -- Asked once: a condition of the index, and one instant for every comparison.
-    SELECT counterfoil.now() AS at
-), candidates AS (
-    SELECT c.stream_id, c.tenant_id, c.run_at, c.serial_key, c.priority,
-           c.run_at - p.head_start AS turn
-      FROM unnest(%(lows)s::timestamptz[], %(head_starts)s::interval[])
-           WITH ORDINALITY AS p(low, head_start, priority)
-     CROSS JOIN LATERAL (
-        SELECT j.stream_id, j.tenant_id, j.run_at, j.serial_key, j.priority
-          FROM counterfoil.jobs j
-          LEFT JOIN LATERAL (
-               SELECT e.stream_id
-                 FROM counterfoil.jobs e
-                WHERE j.serial_key IS NOT NULL  -- most have none: no look at all
-                  AND e.tenant_id = j.tenant_id
-                  AND e.serial_key = j.serial_key
-                  AND e.state = 'waiting'
-                  AND e.run_at <= (SELECT at FROM moment)
-                  AND NOT EXISTS (SELECT
-                                    FROM counterfoil.running_keys r
-                                   WHERE r.tenant_id = j.tenant_id
-                                     AND r.key = j.serial_key)
-                ORDER BY e.serial_order, e.run_at, e.stream_id
-                LIMIT 1) front ON true
-         WHERE j.state = 'waiting'
-           AND NOT j.is_suspect
-           AND j.queue = %(queue)s
-           AND j.priority = p.priority
-           AND j.run_at >= p.low
-           AND j.run_at <= (SELECT at FROM moment)
-           AND j.kind = ANY(%(kinds)s::text[])
-           AND j.stream_id <> ALL(%(barred)s::uuid[])
-           AND (j.serial_key IS NULL OR j.stream_id = front.stream_id)
-         ORDER BY j.run_at
-         LIMIT %(n)s
-           FOR UPDATE OF j SKIP LOCKED) c
-), picked AS (
-    SELECT * FROM candidates ORDER BY turn LIMIT %(n)s
-)
-"""
-
-# JSON is made from rows: their types are looked up once a statement, those of
-# jsonb_build_object's arguments once a row.
-_TAKE: Final = """
-, keys AS (
-    INSERT INTO counterfoil.running_keys (tenant_id, key, job_id, token)
-    SELECT p.tenant_id, p.serial_key, p.stream_id, j.version + 1
-      FROM picked p
-      JOIN counterfoil.jobs j ON j.stream_id = p.stream_id
-     WHERE p.serial_key IS NOT NULL
-     ORDER BY p.tenant_id, p.serial_key
-    ON CONFLICT DO NOTHING
-    RETURNING job_id
-), won AS (
-    SELECT stream_id
-      FROM picked
-     WHERE serial_key IS NULL OR stream_id IN (SELECT job_id FROM keys)
-), claimed AS (
-    UPDATE counterfoil.jobs j
-       SET state = 'running',
-           version = j.version + 1,
-           token = j.version + 1,
-           attempt = least(j.attempt, %(most)s - 1) + 1,
-           cause = NULL,
-           owner_host = %(host)s,
-           owner_pid = %(pid)s,
-           owner_boot = %(boot)s,
-           claim_id = %(claim_id)s,
-           progress = NULL,
-           beat_at = counterfoil.now(),
-           lease_until = counterfoil.now()
-               + make_interval(secs => (%(leases)s::jsonb->>j.kind)::int)
-     -- An array, not a join: a join may be planned as a scan of the whole table.
-     WHERE j.stream_id = ANY (ARRAY(SELECT stream_id FROM won))
-    RETURNING j.stream_id, j.tenant_id, j.kind, j.token, j.attempt, j.max_attempts,
-              j.args::text AS args, j.run_at, j.deadline, j.correlation_id, j.priority,
-              j.queue, j.unique_key
-), logged AS (
-    INSERT INTO counterfoil.events
-           (tenant_id, stream_id, version, type, schema, data, meta)
-    SELECT tenant_id, stream_id, token, 'job.claimed', 1,
-           (SELECT to_jsonb(data)
-              FROM (SELECT attempt, token, %(owner)s::jsonb AS owner,
-                           (%(leases)s::jsonb->>kind)::int AS lease_seconds) data),
-           jsonb_set(%(meta)s::jsonb, '{correlation_id}', to_jsonb(correlation_id))
-      FROM claimed
-     ORDER BY run_at
-)
-"""
-
-_TELL: Final = """, timestamptz_send(counterfoil.now())
-  FROM claimed
- ORDER BY run_at
-"""
-
-_NAME: Final = "SELECT stream_id FROM picked"
-_CLAIM: Final = _PICK + _TAKE + COLUMNS + _TELL
-_FRONT: Final = _PICK + _NAME
-
-# The same in every other respect: keys, priorities, turns.
-_PICK_SUSPECT: Final = _PICK.replace("AND NOT j.is_suspect", "AND j.is_suspect")
-_CLAIM_SUSPECT: Final = _PICK_SUSPECT + _TAKE + COLUMNS + _TELL
-_FRONT_SUSPECT: Final = _PICK_SUSPECT + _NAME
 
 
 class _Statements(NamedTuple):
@@ -148,8 +40,8 @@ class _Statements(NamedTuple):
     are_suspects: bool
 
 
-_TRUSTED: Final = _Statements(_CLAIM, _FRONT, are_suspects=False)
-_SUSPECTS: Final = _Statements(_CLAIM_SUSPECT, _FRONT_SUSPECT, are_suspects=True)
+_TRUSTED: Final = _Statements(CLAIM, FRONT, are_suspects=False)
+_SUSPECTS: Final = _Statements(CLAIM_SUSPECT, FRONT_SUSPECT, are_suspects=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,6 +78,10 @@ def test_the_names_of_the_products_kinds_are_kept_for_it() -> None:
         ("deadline_seconds", "60"),
         ("unique_key", None),
         ("serial_key", "key"),
+        ("concurrency_limit", 0),
+        ("concurrency_limit", 1_001),
+        ("concurrency_limit", 2.0),
+        ("concurrency_limit", None),
         ("record", lambda _args: new_id()),
     ],
 )

@@ -37,6 +37,7 @@ from infrastructure.processor.suspects.wire import Recipe
 from infrastructure.processor.worker import Worker, WorkerOptions
 from infrastructure.telemetry import listen
 from tests.crash.lawless import WAYS, Lawless
+from tests.fixtures.overlaps import note
 from tests.fixtures.workers import QUEUES, Args, kind
 
 AT_ONCE = Budget(max_attempts=3, backoff=Backoff(base_seconds=0.001, cap_exponent=0))
@@ -122,6 +123,19 @@ class Handlers:
             book.write(json.dumps(effect) + "\n")
         return Completed(result={"n": args.n})
 
+    def spanning(self, args: Args, ctx: Context) -> Outcome:
+        """Write down when it begins and ends; below zero, wait for the test between."""
+        folder, run = Path(self._options["spans"]), f"{ctx.job_id} {ctx.token}"
+        note(folder, os.getpid(), run, begins=True)
+        if args.n < 0:
+            self.slow(args, ctx)
+        else:
+            over_at = time.monotonic() + 0.002
+            while time.monotonic() < over_at:
+                time.sleep(0.001)
+        note(folder, os.getpid(), run, begins=False)
+        return Completed()
+
     def kinds(self) -> list[AnyKind]:
         return [
             kind("noop", self.noop),
@@ -139,6 +153,7 @@ class Handlers:
                 deadline_seconds=600,
             ),
             kind("booked", self.booked),
+            kind("spanning", self.spanning, deadline_seconds=600),
             JobKind(
                 name="lawless",
                 args=Lawless,

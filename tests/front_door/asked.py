@@ -167,7 +167,7 @@ args = st.dictionaries(
     max_size=4,
 )
 names = st.from_regex(r"[a-z][a-z0-9_.-]{0,126}", fullmatch=True)
-jobs = st.fixed_dictionaries(
+_jobs = st.fixed_dictionaries(
     {"kind": names},
     optional={
         "args": args,
@@ -183,6 +183,18 @@ jobs = st.fixed_dictionaries(
         "notify": st.booleans(),
     },
 )
+_limits = st.none() | st.integers(1, 1000)
+
+
+@st.composite
+def _limited(draw: st.DrawFn) -> Request:
+    """Draw a job with a limit, which only one with a serial key may have."""
+    request = draw(_jobs)
+    is_keyed = request.get("serialKey") is not None
+    return request | {"concurrencyLimit": draw(_limits if is_keyed else st.none())}
+
+
+jobs = _jobs | _limited()
 
 
 class Fault(NamedTuple):

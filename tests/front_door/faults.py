@@ -202,6 +202,7 @@ JOB_FAULTS: tuple[Fault, ...] = (
     *nullable(texts("serialKey", 255)),
     *bad("serialKey", "fanout:c:1", "entitlement:01a22a05-b1a4-7dd6-b683-c6dbc72671be"),
     *nullable(texts("correlationId", 128)),
+    *nullable(numbers("concurrencyLimit", 1, 1000)),
     *nullable(numbers("maxAttempts", 1, 1000)),
     *bad("notify", None, 0, 1, "true", []),
     Fault("unique_key", "x", "unknown_member"),

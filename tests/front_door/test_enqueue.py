@@ -56,6 +56,7 @@ def command(request: Request, at: datetime) -> Enqueue:
         priority=request.get("priority", 1),
         unique_key=request.get("uniqueKey"),
         serial_key=request.get("serialKey"),
+        concurrency_limit=request.get("concurrencyLimit") or 1,
         max_attempts=request.get("maxAttempts"),
         deadline=read_instant(request.get("deadline"), "deadline"),
     )

@@ -187,6 +187,7 @@ JOBS: tuple[Event, ...] = (
         run_at=AT,
         max_attempts=12,
         deadline=LATER,
+        concurrency_limit=3,
     ),
     jobs.Claimed(
         attempt=1,
@@ -260,6 +261,18 @@ EARLIER: dict[tuple[str, int], Event] = {
         jobs.LeaseExpired(attempt=1, token=2, cause="process_gone", retry_at=LATER),
         jobs.Parked(
             attempt=0, token=2, until=LATER, cause="panel_configuration", parkings=1
+        ),
+        jobs.Enqueued(
+            kind="report",
+            queue="default",
+            priority=2,
+            args={"n": 7},
+            unique_key=None,
+            serial_key="anna",
+            serial_order=0,
+            run_at=AT,
+            max_attempts=None,
+            deadline=None,
         ),
     )
 }

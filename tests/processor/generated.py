@@ -1,5 +1,6 @@
 """Rows of jobs as they may lie in the table, made up, and put there by force."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from uuid import UUID
@@ -59,6 +60,7 @@ def rows(draw: st.DrawFn, *, running: bool = False) -> Row:
         unique_key=draw(st.none() | st.just(f"unique {number}")),
         serial_key=draw(st.none() | st.just(f"serial {number}")),
         serial_order=draw(st.integers(-5, 5)),
+        concurrency_limit=draw(st.sampled_from([1, 1, 2, 1_000])),
         run_at=BEFORE + draw(st.timedeltas(timedelta(0), timedelta(days=100))),
         max_attempts=draw(st.none() | st.integers(1, 1_000)),
         deadline=draw(st.none() | st.just(BEFORE)),
@@ -81,8 +83,15 @@ def rows(draw: st.DrawFn, *, running: bool = False) -> Row:
     )
 
 
-def put(connection: psycopg.Connection[object], laid: list[Row]) -> None:
-    """Lay rows into the table, past the trigger that asks where they come from."""
+def put(
+    connection: psycopg.Connection[object],
+    laid: list[Row],
+    slots: Mapping[UUID, int] | None = None,
+) -> None:
+    """Lay rows into the table, past the trigger that asks where they come from.
+
+    `slots` says in which slots of their keys jobs run, where it is not the first.
+    """
     columns = []
     for row in laid:
         change = Change(
@@ -99,6 +108,12 @@ def put(connection: psycopg.Connection[object], laid: list[Row]) -> None:
         for row in laid:
             if row.job.stage is Stage.RUNNING and row.job.serial_key is not None:
                 connection.execute(
-                    "INSERT INTO counterfoil.running_keys VALUES (%s, %s, %s, %s)",
-                    (row.tenant_id, row.job.serial_key, row.ref.id, row.job.token),
+                    "INSERT INTO counterfoil.running_keys VALUES (%s, %s, %s, %s, %s)",
+                    (
+                        row.tenant_id,
+                        row.job.serial_key,
+                        row.ref.id,
+                        row.job.token,
+                        (slots or {}).get(row.ref.id, 1),
+                    ),
                 )

@@ -9,8 +9,9 @@ from typing import Any, Final
 import psycopg
 import pytest
 
-from infrastructure.processor import claim, low_water
+from infrastructure.processor import low_water
 from infrastructure.processor.low_water import EPOCH
+from infrastructure.processor.turns import statements
 from tests.fixtures.database import ON_BOTH_SERVERS, TestDatabase
 from tests.processor.test_plans import a_claim, pages
 
@@ -62,7 +63,7 @@ def of_a_look(connection: psycopg.Connection[Any]) -> int:
 
 
 def of_a_claim(connection: psycopg.Connection[Any]) -> int:
-    return pages(connection, claim._CLAIM, a_claim(TAKEN))  # noqa: SLF001 - see above
+    return pages(connection, statements.CLAIM, a_claim(TAKEN))
 
 
 @pytest.mark.parametrize("statistics", ["fresh", "stale"])

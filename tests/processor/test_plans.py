@@ -8,8 +8,9 @@ import pytest
 
 from domain.jobs.aggregate import LARGEST_ATTEMPT
 from infrastructure.ids import new_id
-from infrastructure.processor import claim, heartbeat, low_water, rescue, succeed
+from infrastructure.processor import heartbeat, low_water, rescue, succeed
 from infrastructure.processor.low_water import EPOCH, HEAD_STARTS
+from infrastructure.processor.turns import statements
 from tests.fixtures.database import ON_BOTH_SERVERS, TestDatabase
 
 pytestmark = ON_BOTH_SERVERS
@@ -86,7 +87,7 @@ def a_claim(n: int) -> dict[str, object]:
 def test_a_claim_reads_the_due_rows_that_it_needs(
     full: psycopg.Connection[Any],
 ) -> None:
-    used = explained(full, claim._CLAIM, a_claim(10))  # noqa: SLF001 - see above
+    used = explained(full, statements.CLAIM, a_claim(10))
 
     assert used["jobs_claim"] <= 4 * 10
     assert "jobs_serial" in used
@@ -191,7 +192,7 @@ def test_a_bounded_look_and_claim_walk_over_no_dead_rows(
         "kinds": ["noop"],
     }
 
-    for statement, asked in ((low_water._LOOK, look), (claim._CLAIM, a_claim(1))):  # noqa: SLF001 - see above
+    for statement, asked in ((low_water._LOOK, look), (statements.CLAIM, a_claim(1))):  # noqa: SLF001 - see above
         unbounded = pages(connection, statement, asked)
         bounded = pages(connection, statement, asked | {"lows": [low] * 4})
         assert unbounded > 1_000

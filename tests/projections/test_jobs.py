@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
+from uuid import UUID
 
 import msgspec
 import pytest
@@ -178,6 +179,24 @@ def test_who_goes_first_for_a_serial_key_is_named(
     assert running[second].waits_behind == first
     assert running[first].claimed_at is not None
     assert running[first].owner_pid == world.owner.pid
+
+
+def test_who_holds_the_last_slot_of_a_key_is_named_or_who_is_to_have_it(
+    world: World, job_list: JobList
+) -> None:
+    first, second, third = (
+        world.report(serialKey="k", concurrencyLimit=2) for _ in range(3)
+    )
+
+    def behind() -> list[UUID | None]:
+        lines = {it.job_id: it for it in job_list(JobFilter(kind=GENERIC)).jobs}
+        return [lines[job].waits_behind for job in (first, second, third)]
+
+    assert behind() == [None, None, second]
+    assert world.claim(GENERIC).id == first
+    assert behind() == [None, None, second]
+    assert world.claim(GENERIC).id == second
+    assert behind() == [None, None, second]
 
 
 def test_no_list_and_no_history_shows_an_argument_or_a_result(

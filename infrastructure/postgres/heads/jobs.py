@@ -30,7 +30,8 @@ _READ: Final = """
 SELECT stream_id, tenant_id, correlation_id, version, state, kind, queue, priority,
        unique_key, serial_key, serial_order, run_at, max_attempts, deadline, cause,
        attempt, parkings, token, owner_host, owner_pid, owner_boot, cancel_requested,
-       NULL::text, error_code, lease_until, crashes, is_suspect, gate
+       NULL::text, error_code, lease_until, crashes, is_suspect, gate,
+       concurrency_limit
   FROM counterfoil.jobs
  WHERE stream_id = ANY(%(ids)s)
 """
@@ -40,7 +41,7 @@ SELECT stream_id, tenant_id, correlation_id, version, state, kind, queue, priori
        unique_key, serial_key, serial_order, run_at, max_attempts, deadline,
        NULL::text, attempt, parkings, NULL::integer, NULL::text, NULL::integer,
        NULL::uuid, false, code, error_code, NULL::timestamptz, crashes, is_suspect,
-       NULL::text
+       NULL::text, concurrency_limit
   FROM counterfoil.jobs_dead
  WHERE stream_id = ANY(%(ids)s)
 """
@@ -95,14 +96,14 @@ DELETE FROM counterfoil.jobs j
 RETURNING j.args, j.correlation_id, r.stream_id, r.tenant_id, r.version, r.state,
           r.kind, r.queue, r.priority, r.run_at, r.attempt, r.parkings,
           r.max_attempts, r.unique_key, r.serial_key, r.serial_order, r.deadline,
-          r.code, r.error_code, r.crashes, r.is_suspect
+          r.code, r.error_code, r.crashes, r.is_suspect, r.concurrency_limit
 """
 
 BURY: Final = """
 INSERT INTO counterfoil.jobs_dead (
     args, correlation_id, stream_id, tenant_id, version, state, kind, queue, priority,
     run_at, attempt, parkings, max_attempts, unique_key, serial_key, serial_order,
-    deadline, code, error_code, crashes, is_suspect)
+    deadline, code, error_code, crashes, is_suspect, concurrency_limit)
 SELECT * FROM jobs_died
 """
 
@@ -139,6 +140,7 @@ def head_of(row: Row) -> tuple[UUID, Head]:
         crashes=number(row[25]),
         is_suspect=bool(row[26]),
         gate=maybe_text(row[27]),
+        concurrency_limit=number(row[28]),
     )
     head = Head(
         tenant_id=text(row[1]),
@@ -175,7 +177,7 @@ def columns_of(change: Change, meta: Meta) -> Columns:
 JOBS: Final = HeadTable(
     name="jobs",
     read=_READ,
-    width=28,
+    width=29,
     insert=_INSERT,
     update=_UPDATE,
     head=head_of,

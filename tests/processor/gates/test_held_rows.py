@@ -8,10 +8,11 @@ import pytest
 
 from domain.jobs.gates import WHEN_OPENED
 from domain.jobs.outcome import Gated
-from infrastructure.processor import claim, low_water
+from infrastructure.processor import low_water
 from infrastructure.processor.gates import unparking
 from infrastructure.processor.low_water import EPOCH
 from infrastructure.processor.settler import Ended
+from infrastructure.processor.turns import statements
 from infrastructure.telemetry import listen
 from tests.fixtures.database import ON_BOTH_SERVERS, TestDatabase
 from tests.fixtures.maintenance import Maintenance
@@ -54,7 +55,7 @@ def test_what_waits_at_a_closed_gate_is_read_by_nobody(
 
     rounds = explained(full, unparking._OPENED, asked)  # noqa: SLF001 - see above
     looked = explained(full, low_water._LOOK, LOOK)  # noqa: SLF001 - see above
-    claimed = explained(full, claim._CLAIM, a_claim(10))  # noqa: SLF001 - see above
+    claimed = explained(full, statements.CLAIM, a_claim(10))
 
     assert "all of jobs" not in rounds
     assert sum(rounds.values()) <= 2

@@ -1,0 +1,1 @@
+"""Whose turn it is: what a claim takes, and in which order."""
