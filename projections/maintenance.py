@@ -19,6 +19,9 @@ SELECT stream_id AS window_id, scope, source, reason, notice_ru, notice_en,
  ORDER BY scope
 """
 
+# As many as the partial index holds.
+_HELD: Final = "SELECT count(*) FROM counterfoil.jobs WHERE gate IS NOT NULL"
+
 
 class WindowLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """One open window."""
@@ -40,6 +43,9 @@ class MaintenancePage(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
 
     now: Instant
     windows: tuple[WindowLine, ...]
+    held_jobs: int
+    """Jobs that wait at a gate; those of an open one are about to be let go on."""
+    live_workers: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,5 +59,11 @@ class MaintenanceState:
         with one_snapshot(self.lend) as connection:
             with connection.cursor(row_factory=class_row(WindowLine)) as cursor:
                 windows = tuple(cursor.execute(_OPEN).fetchall())
+            ((held,),) = connection.execute(_HELD).fetchall()
             moment = read_moment(connection)
-        return MaintenancePage(now=moment.now, windows=windows)
+        return MaintenancePage(
+            now=moment.now,
+            windows=windows,
+            held_jobs=held,
+            live_workers=moment.live_workers,
+        )

@@ -13,7 +13,7 @@ import pytest
 from api.cli.app import run
 from infrastructure.bootstrap import Composition
 from tests.fixtures.database import TestDatabase
-from tests.operators.world import World
+from tests.operators.world import SERVED, World, bring
 
 pytestmark = [pytest.mark.database, pytest.mark.usefixtures("heads_equal_folds")]
 
@@ -102,6 +102,26 @@ def test_a_machine_gets_the_same_as_documents(maintenance: Maintenance) -> None:
     assert (window["source"], window["expectedReturn"]) == ("manual", None)
     assert closed["events"] == ["maintenance.closed"]
     assert closed["windows"] == []
+
+
+def test_how_many_jobs_wait_is_told(maintenance: Maintenance, world: World) -> None:
+    open_(maintenance)
+    nobody = maintenance().out.splitlines()[-1]
+    bring(world, "held", SERVED)
+    one = maintenance().out.splitlines()[-1]
+    bring(world, "held", SERVED)
+    two = maintenance("--json").document
+    close(maintenance)
+    after = maintenance()
+
+    assert nobody == "0 jobs wait for the end of maintenance"
+    assert one == "1 job waits for the end of maintenance"
+    assert (two["heldJobs"], two["liveWorkers"]) == (2, 0)
+    assert after.out.splitlines() == [
+        "no maintenance: every gate is open",
+        "2 jobs that waited are about to be made due",
+    ]
+    assert "no worker is alive" in after.err
 
 
 def test_twice_is_told_as_so_already(maintenance: Maintenance) -> None:

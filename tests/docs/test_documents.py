@@ -28,6 +28,7 @@ TAUGHT = (
     "panel",
     "operate",
     "access",
+    "maintenance",
     "incidents",
 )
 """Documents that teach by tasks, each a world of its own."""

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from api.cli.output import say
+from api.cli.output import aside, say
 from api.cli.times import at, distance
 from application.operators.maintenance import Maintained, Standing
 from domain.maintenance.gates import ALL
@@ -15,6 +15,18 @@ def show(page: MaintenancePage) -> None:
         say("no maintenance: every gate is open")
     for window in page.windows:
         say(*_window(window, page.now))
+    _show_held(page)
+
+
+def _show_held(page: MaintenancePage) -> None:
+    one = page.held_jobs == 1
+    jobs = f"{page.held_jobs} {'job' if one else 'jobs'}"
+    if page.windows:
+        say(f"{jobs} {'waits' if one else 'wait'} for the end of maintenance")
+    elif page.held_jobs:
+        say(f"{jobs} that waited {'is' if one else 'are'} about to be made due")
+        if page.live_workers == 0:
+            aside("no worker is alive: nothing is made due until one is", "yellow")
 
 
 def _window(window: WindowLine, now: datetime) -> list[str]:
