@@ -13,6 +13,7 @@ import msgspec
 
 from application.job_kinds import AnyKind, least_lease_seconds
 from application.policies import CRITICAL, FULFILLMENT, ORDER_FANOUT
+from domain.jobs.backoff import Backoff
 from domain.jobs.verdict import Budget
 
 PRODUCT_NAMES: Final = frozenset(
@@ -56,6 +57,11 @@ def _rules(kind: AnyKind) -> Iterator[tuple[bool, str]]:
     )
     yield kind.queue in QUEUES, f"queue: one of {', '.join(QUEUES)}"
     yield _has_attempts(kind.budget), "budget: a Budget of 1 to 1,000 attempts"
+    yield (
+        _is_whole(kind.budget.max_crashes, MOST_ATTEMPTS),
+        "budget: max_crashes from 1 to 1,000",
+    )
+    yield _has_backoff(kind.budget), "budget: its backoff a Backoff of plain numbers"
     yield from _times(kind)
     yield (
         all(callable(key) for key in (kind.unique_key, kind.serial_key)),
@@ -82,6 +88,17 @@ def _is_plain_function(handler: object) -> bool:
 
 def _has_attempts(budget: object) -> bool:
     return isinstance(budget, Budget) and _is_whole(budget.max_attempts, MOST_ATTEMPTS)
+
+
+def _has_backoff(budget: Budget) -> bool:
+    """Whether a pause can be computed: by whoever rescues the jobs of others, too."""
+    backoff = budget.backoff
+    return (
+        type(backoff) is Backoff
+        and type(backoff.cap_exponent) is int
+        and type(backoff.base_seconds) in {int, float}
+        and type(backoff.jitter) in {int, float}
+    )
 
 
 def _times(kind: AnyKind) -> Iterator[tuple[bool, str]]:

@@ -30,7 +30,23 @@ def place_of(trace: TracebackType | None) -> str:
 def where(error: BaseException) -> str:
     """Return the kind and place of a fault; its message may hold a secret (I12)."""
     place = place_of(error.__traceback__)
-    return f"{type(error).__name__} at {place}" if place else type(error).__name__
+    return f"{name_of(error)} at {place}" if place else name_of(error)
+
+
+def said(error: BaseException) -> str:
+    """Return the kind of an exception and what it says, as far as it can say anything.
+
+    One of somebody's own make may raise anything while it is shown.
+    """
+    try:
+        return f"{name_of(error)}: {error}"
+    except BaseException:  # noqa: BLE001 - see above
+        return name_of(error)
+
+
+def name_of(error: BaseException) -> str:
+    """Return the name of an exception's class, which its metaclass cannot hide."""
+    return str(type.__dict__["__name__"].__get__(type(error)))
 
 
 class InfrastructureError(CounterfoilError):

@@ -79,9 +79,9 @@ _ours: weakref.WeakSet[threading.Thread] = weakref.WeakSet()
 
 
 def _end_the_process(died: threading.ExceptHookArgs) -> None:
-    if died.exc_type is SystemExit:
-        return
     is_ours = not _ours or died.thread in _ours
+    if died.exc_type is SystemExit and not is_ours:
+        return  # a thread of a handler's own may end like that
     # The kind and place alone: a message may hold what a provider said (I12).
     emit(
         "thread died" if is_ours else "thread of a handler died",

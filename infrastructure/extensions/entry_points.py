@@ -6,7 +6,7 @@ from importlib.metadata import EntryPoint, distributions, entry_points
 from typing import Final
 
 from domain.text import storable
-from infrastructure.errors import ExtensionError
+from infrastructure.errors import ExtensionError, said
 
 KINDS: Final = "counterfoil.kinds"
 """Group of entry points that lead to job kinds."""
@@ -42,7 +42,9 @@ class Entry:
         """
         try:
             loaded: object = self.point.load()
-        except (Exception, SystemExit) as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
             raise self.fault(raised(error), REPAIR) from error
         return loaded
 
@@ -75,8 +77,4 @@ def _unreadable() -> Iterator[str]:
 
 def raised(error: BaseException) -> str:
     """Return what somebody else's code has raised: one line, without secrets."""
-    try:
-        told = f"{type(error).__name__}: {error}"
-    except Exception:  # noqa: BLE001 - an exception of somebody's own make may fail to show itself
-        told = type(error).__name__
-    return storable(" ".join(told.split()))
+    return storable(" ".join(said(error).split()))

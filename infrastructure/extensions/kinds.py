@@ -84,7 +84,9 @@ def _brought(entry: Entry, settings: Settings) -> Sequence[object]:
     try:
         made: object = loaded(settings)
         return list(cast("Iterable[object]", made)) if _is_many(made) else [made]
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         problem = f"its function raised {raised(error)}"
         raise entry.fault(problem, REPAIR) from error
 

@@ -87,7 +87,7 @@ def _answered[A](ask: Callable[[], A], kinds: tuple[type, ...]) -> A | Unknown:
             told = f"the adapter returned {type(answer).__name__}, which is no answer"
             return Unknown(ADAPTER_ERROR, told)
         msgspec.convert(msgspec.to_builtins(answer), type(answer))
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - the provider's edge: never raises
+    except BaseException as error:  # noqa: BLE001 - the provider's edge: never raises
         return Unknown(ADAPTER_ERROR, where(error))
     return answer
 
@@ -115,7 +115,9 @@ def find_panel(settings: Settings) -> GuardedPanel | None:
         raise first.fault(problem, "let it be a function of the settings")
     try:
         panel: object = make(settings)
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         problem = f"its function raised {raised(error)}"
         raise first.fault(problem, REPAIR) from error
     _refuse_stranger(panel, first.fault)

@@ -206,4 +206,6 @@ def _verdict_on(error: Exception) -> Refused | Unstorable:
             return Refused("conflict")
         if error.sqlstate == "CF409":
             return Refused(error.diag.message_hint or "state_conflict")
+        # Not the whole: its details show the row, and what a job was asked with (I12).
+        return Unstorable(error.diag.message_primary or type(error).__name__)
     return Unstorable(" ".join(str(error).split()))

@@ -1,5 +1,6 @@
 """Run one claimed job: decode, check, handle; whatever happens becomes an ending."""
 
+import os
 from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID
@@ -10,6 +11,7 @@ from application.context import Context
 from domain.errors import InvalidRequestError
 from domain.event import JsonObject
 from domain.jobs.aggregate import HANDLER_TIMEOUT, Job, Stage
+from domain.jobs.exact import exact
 from domain.jobs.outcome import (
     Ambiguous,
     Cancel,
@@ -23,7 +25,7 @@ from domain.jobs.outcome import (
 from domain.jobs.verdict import Ending, Interrupted, Unfit, before_run
 from domain.plain_json import cleaned, plain
 from domain.text import storable
-from infrastructure.errors import DatabaseUnavailableError
+from infrastructure.errors import DatabaseUnavailableError, said
 from infrastructure.processor.claimed import ClaimedJob
 from infrastructure.processor.leases import Held, Leases
 from infrastructure.telemetry import emit
@@ -144,21 +146,34 @@ def decoded(held: Held) -> Any | Unfit:  # noqa: ANN401 - the struct of the kind
     try:
         return msgspec.json.decode(held.job.args, type=held.kind.args)
     except BaseException as error:  # noqa: BLE001 - the job runner: a struct may have checks of its maker's own
-        return Unfit(code="undecodable", error=storable(_told(error)))
+        return Unfit(code="undecodable", error=storable(said(error)))
 
 
 def handled(held: Held, args: Any, context: Context) -> Ending:  # noqa: ANN401 - the struct of the kind, decoded just before
     """Return what the handler said, or what became of it instead; never raises."""
     try:
-        outcome = held.kind.handler(args, context)
-        ending = checked(outcome)
+        ending = checked(_answer(held, args, context))
     except DatabaseUnavailableError as error:
         return _without_database(held, error)
     except BaseException as error:  # noqa: BLE001 - the job runner: a handler may raise anything, SystemExit too
-        return _crashed(held, _told(error))
+        return _crashed(held, said(error))
     if isinstance(ending, Retry) and ending.code == _CRASHED:
         _tell_crash(held, ending)
     return ending
+
+
+def _answer(held: Held, args: Any, context: Context) -> object:  # noqa: ANN401 - see `handled`
+    """Return what the handler returns, in the process that it was called in.
+
+    A copy of this process that a handler has made comes back here too.  It has none of
+    our threads but this one, and would run other jobs a second time.
+    """
+    here = os.getpid()
+    try:
+        return held.kind.handler(args, context)
+    finally:
+        if os.getpid() != here:
+            os._exit(os.EX_SOFTWARE)
 
 
 def _without_database(held: Held, error: DatabaseUnavailableError) -> Ending:
@@ -184,17 +199,6 @@ def _crashed(held: Held, told: str) -> Retry:
 def _tell_crash(held: Held, crash: Retry) -> None:
     job = held.job
     emit("handler crashed", job=str(job.id), kind=job.kind, error=storable(crash.error))
-
-
-def _told(error: BaseException) -> str:
-    """Return what an exception says, as far as it can say anything.
-
-    One of a handler's own make may raise again while it is shown.
-    """
-    try:
-        return f"{type(error).__name__}: {error}"
-    except BaseException:  # noqa: BLE001 - see above
-        return type(error).__name__
 
 
 _OUTCOMES: Final = (Completed, Retry, Snooze, Park, Gated, Fail, Cancel, Ambiguous)
@@ -229,16 +233,22 @@ def checked(outcome: object) -> Ending:
     if not isinstance(outcome, _OUTCOMES) or type(outcome) not in OUTCOME_SHAPES:
         told = f"the handler returned {type(outcome).__name__}, not an Outcome"
         return Retry(code=_CRASHED, error=told)
-    if outcome == _PLAIN:
-        return outcome
+    if type(outcome) is Completed and _is_plain(outcome):
+        return _PLAIN
+    shape = OUTCOME_SHAPES[type(outcome)]
     try:
-        msgspec.convert(msgspec.structs.asdict(outcome), OUTCOME_SHAPES[type(outcome)])
-    except msgspec.ValidationError as error:
+        members = msgspec.convert(msgspec.structs.asdict(outcome), shape)
+        known = exact(outcome, members)
+    except (msgspec.ValidationError, TypeError, ValueError, OverflowError) as error:
         told = f"the handler returned a malformed outcome: {error}"
         return Retry(code=_CRASHED, error=told)
-    if isinstance(outcome, Completed) and outcome.result is not None:
-        return _bounded(outcome)
-    return outcome
+    if isinstance(known, Completed) and known.result is not None:
+        return _bounded(known)
+    return known
+
+
+def _is_plain(completed: Completed) -> bool:
+    return completed.result is None and completed.changes is _PLAIN.changes
 
 
 def _bounded(completed: Completed) -> Completed | Fail:
@@ -246,11 +256,13 @@ def _bounded(completed: Completed) -> Completed | Fail:
     try:
         told = msgspec.json.encode(completed.result)
         if len(told) <= LARGEST_RESULT_BYTES:
-            plain(msgspec.json.decode(told))
-            return completed
+            # As it is now: the handler may have kept it, and go on changing it.
+            result = msgspec.json.decode(told, type=dict[str, object])
+            plain(result)
+            return msgspec.structs.replace(completed, result=result)
         why = f"a result of {len(told)} bytes, over {LARGEST_RESULT_BYTES}"
     except _NO_RESULT as error:
-        why = _told(error)
+        why = said(error)
     return Fail(code="unstorable_result", error=why)
 
 

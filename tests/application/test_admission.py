@@ -1,6 +1,7 @@
 """What a kind of somebody's own must be: each rule broken by one field."""
 
 from dataclasses import replace
+from decimal import Decimal
 from typing import Any, cast
 
 import msgspec
@@ -12,6 +13,7 @@ from application.admission import PRODUCT_NAMES, refusal_of
 from application.context import Context
 from application.job_kinds import AnyKind, JobKind
 from application.policies import FULFILLMENT, ORDER_FANOUT
+from domain.jobs.backoff import Backoff
 from domain.jobs.outcome import Completed, Outcome
 from domain.jobs.verdict import Budget
 from infrastructure.ids import new_id
@@ -27,6 +29,12 @@ def done(_args: Args, _ctx: Context) -> Outcome:
 
 async def later(_args: Args, _ctx: Context) -> Outcome:
     return Completed()
+
+
+def odd_backoff(base_seconds: object, cap_exponent: object) -> Backoff:
+    return Backoff(
+        base_seconds=cast("float", base_seconds), cap_exponent=cast("int", cap_exponent)
+    )
 
 
 RIGHT: AnyKind = JobKind(name="acme.mail", args=Args, handler=done)
@@ -68,6 +76,11 @@ def test_the_names_of_the_products_kinds_are_kept_for_it() -> None:
         ("budget", Budget(max_attempts=0)),
         ("budget", Budget(max_attempts=1_001)),
         ("budget", Budget(max_attempts=cast("int", 2.5))),
+        ("budget", Budget(max_attempts=3, max_crashes=0)),
+        ("budget", Budget(max_attempts=3, max_crashes=cast("int", "3"))),
+        ("budget", Budget(max_attempts=3, backoff=cast("Backoff", None))),
+        ("budget", Budget(max_attempts=3, backoff=odd_backoff(Decimal(5), 8))),
+        ("budget", Budget(max_attempts=3, backoff=odd_backoff(5.0, 2.5))),
         ("lease_seconds", 60.5),
         ("lease_seconds", True),
         ("lease_seconds", 86_401),

@@ -7,6 +7,8 @@ import signal
 import sys
 import threading
 from collections.abc import Callable
+from pathlib import Path
+from typing import NoReturn
 
 import msgspec
 
@@ -47,6 +49,16 @@ def kills_its_parent() -> Outcome:
     return loops()
 
 
+def kills_its_grandparent() -> Outcome:
+    os.kill(grandparent(), signal.SIGKILL)
+    return loops()
+
+
+def grandparent() -> int:
+    stat = Path(f"/proc/{os.getppid()}/stat").read_text(encoding="utf-8")
+    return int(stat.rpartition(")")[2].split()[1])
+
+
 def loops() -> Outcome:
     while True:
         pass
@@ -68,6 +80,48 @@ def leaves_a_thread() -> Outcome:
     return Completed()
 
 
+def leaves_children() -> Outcome:
+    """One in this session and one in another, both with all that is open here."""
+    for is_daemon in (False, True):
+        if os.fork() == 0:
+            if is_daemon and os.fork() == 0:
+                os.setsid()
+                loops_quietly()
+            elif is_daemon:
+                os._exit(0)
+            loops_quietly()
+    return Completed()
+
+
+def leaves_children_and_exits() -> Outcome:
+    leaves_children()
+    os._exit(7)
+
+
+def comes_back_twice() -> Outcome:
+    """The copy is first, and says something else."""
+    copy = os.fork()
+    if copy == 0:
+        raise RuntimeError
+    os.waitid(os.P_PID, copy, os.WEXITED | os.WNOWAIT)
+    return Completed(result={"pid": os.getpid()})
+
+
+def stops_its_parent() -> Outcome:
+    os.kill(os.getppid(), signal.SIGSTOP)
+    return Completed()
+
+
+def stops_its_grandparent() -> Outcome:
+    os.kill(grandparent(), signal.SIGSTOP)
+    return Completed()
+
+
+def loops_quietly() -> NoReturn:
+    while True:
+        signal.pause()
+
+
 def writes_rubbish() -> Outcome:
     """Write into whatever is open, the wire too."""
     for fd in range(3, 64):
@@ -87,10 +141,16 @@ WAYS: dict[str, Callable[[], Outcome]] = {
         aborts,
         kills_itself,
         kills_its_parent,
+        kills_its_grandparent,
         loops,
         eats_memory,
         closes_every_file,
         leaves_a_thread,
+        leaves_children,
+        leaves_children_and_exits,
+        comes_back_twice,
+        stops_its_parent,
+        stops_its_grandparent,
         writes_rubbish,
     )
 }

@@ -93,6 +93,7 @@ def test_kinds_of_several_packages_stand_beside_each_other(
         ("OTHER = 1", "AttributeError"),
         ("def MAIL(: pass", "SyntaxError"),
         ("raise SystemExit(3)", "SystemExit: 3"),
+        ("raise BaseException('skipped')", "BaseException: skipped"),
         ("raise ValueError('one\\ntwo')", "ValueError: one two"),
         ("MAIL = {'name': 'mail'}", "it leads to dict, which is no JobKind"),
         ("MAIL = lambda settings: None", "it leads to NoneType, which is no JobKind"),
@@ -101,6 +102,10 @@ def test_kinds_of_several_packages_stand_beside_each_other(
         (
             "def MAIL(settings): raise SystemExit(1)",
             "its function raised SystemExit: 1",
+        ),
+        (
+            "def MAIL(settings): raise BaseException(1)",
+            "its function raised BaseException: 1",
         ),
         (KIND + "MAIL = named('mail', lease_seconds=34)", "must be at least 35"),
         (KIND + "MAIL = named('mail', queue='mails')", "queue: one of critical"),

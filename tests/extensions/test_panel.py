@@ -150,11 +150,20 @@ def leave() -> NoReturn:
     raise SystemExit(3)
 
 
+class Skipped(BaseException):
+    """Of those that `except Exception` does not meet."""
+
+
+def skip() -> NoReturn:
+    raise Skipped
+
+
 @pytest.mark.parametrize(
     ("answer", "told"),
     [
         (stumble, "RuntimeError at test_panel.py:"),
         (leave, "SystemExit at test_panel.py:"),
+        (skip, "Skipped at test_panel.py:"),
         (lambda: None, "the adapter returned NoneType"),
         (lambda: "ok", "the adapter returned str"),
         (lambda: Confirmed(cast("Observed", None)), "ValidationError"),

@@ -54,3 +54,44 @@ def test_a_handlers_own_thread_that_dies_is_told_of_and_ends_no_worker() -> None
     told = json.loads(done.stderr)
     assert (told["event"], told["error"]) == ("thread of a handler died", "ValueError")
     assert "secret" not in done.stderr
+
+
+LOSES_A_THREAD = """
+import sys
+import threading
+from infrastructure.lifetime import work_until_stopped
+from infrastructure.telemetry import listen, show
+
+class Worker:
+    def start(self):
+        may_end = threading.Event()
+        def work():
+            may_end.wait()
+            sys.exit()
+        threading.Thread(target=work, name="settler").start()
+        lifetime._ours.update(threading.enumerate())
+        may_end.set()
+
+    def stop(self):
+        raise AssertionError
+
+from infrastructure import lifetime
+with listen(show):
+    work_until_stopped(Worker())
+"""
+
+
+def test_a_thread_of_ours_that_exits_ends_the_worker_as_any_that_dies() -> None:
+    """Python lets a thread end by `SystemExit` without a word."""
+    done = subprocess.run(
+        [sys.executable, "-c", LOSES_A_THREAD],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert done.returncode == 70
+    told = json.loads(done.stderr)
+    assert (told["event"], told["thread"]) == ("thread died", "settler")

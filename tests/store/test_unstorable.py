@@ -83,3 +83,16 @@ def test_an_ending_that_cannot_be_stored_leaves_its_job_running(
 
     assert isinstance(result, Unstorable)
     assert tags(database.connect(), job.ref) == ["job.enqueued", "job.claimed"]
+
+
+def test_i12_what_cannot_be_stored_is_told_without_what_was_to_be_stored(
+    store: BatchStore,
+) -> None:
+    """PostgreSQL shows the whole row, and what its job was asked with."""
+    born: Change = job_birth(args={"card": "4711"}, priority=9)
+
+    (result,) = store.commit([births(born)])
+
+    assert isinstance(result, Unstorable)
+    assert "jobs_priority_range" in result.error
+    assert "4711" not in result.error

@@ -5,7 +5,6 @@ thread, tells the ending and is gone.  What only the holder of the lease knows, 
 """
 
 import contextlib
-import ctypes
 import importlib
 import os
 import signal
@@ -24,10 +23,12 @@ from application.job_kinds import Kinds
 from domain.event import JsonObject
 from domain.jobs.verdict import Ending, Unfit
 from domain.text import storable
+from infrastructure.errors import said
 from infrastructure.processor.claimed import ClaimedJob
 from infrastructure.processor.leases import Held
 from infrastructure.processor.running import decoded, handled, progress_text
 from infrastructure.processor.suspects.endings import told
+from infrastructure.processor.suspects.kin import die_with_parent
 from infrastructure.processor.suspects.wire import (
     Answer,
     Ask,
@@ -42,16 +43,15 @@ from infrastructure.processor.suspects.wire import (
 )
 from infrastructure.telemetry import emit, listen
 
-_PR_SET_PDEATHSIG: Final = 1
 _FIRST_TO_DIE: Final = "1000"
 """When memory runs out, the kernel ends a cell and not its worker."""
 
 
-def enter(end: socket.socket, forker: int) -> None:
-    """Live as a cell of the process `forker`; the process ends here."""
+def enter(end: socket.socket, keeper: int) -> None:
+    """Live as the cell of the process `keeper`; the process ends here."""
     code = os.EX_SOFTWARE
     try:
-        _settle_in(forker)
+        _settle_in(keeper)
         _live(Wire(end))
         code = os.EX_OK
     except WireError:
@@ -68,31 +68,31 @@ def _leave(code: int) -> NoReturn:
     os._exit(code)
 
 
-def _settle_in(forker: int) -> None:
+def _settle_in(keeper: int) -> None:
     os.setsid()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        with contextlib.suppress(OSError):
-            Path("/proc/self/oom_score_adj").write_text(_FIRST_TO_DIE, encoding="ascii")
-    if os.getppid() != forker:
+    die_with_parent()
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text(_FIRST_TO_DIE, encoding="ascii")
+    if os.getppid() != keeper:
         _leave(os.EX_SOFTWARE)  # it ended before the kernel was told
 
 
 def _live(wire: Wire) -> None:
     task = msgspec.json.decode(wire.wait(), type=Task)
     relay = _Relay(wire)
-    with listen(relay.log):
+    with listen(relay.log), contextlib.ExitStack() as making:
         try:
-            with _made(task.recipe) as kinds:
-                held = Held(task.job, kinds[task.job.kind], float("inf"))
-                wire.send(Began())
-                wire.send(told(_run(held, relay)))
-                # Not out of the block: closing pools may take longer than the run.
-                _leave(os.EX_OK)
-        except Exception as error:  # noqa: BLE001 - whatever the making of the kinds raises: the job is not to blame
-            wire.send(Unready(storable(f"{type(error).__name__}: {error}")))
+            kinds = making.enter_context(_made(task.recipe))
+            held = Held(task.job, kinds[task.job.kind], float("inf"))
+        except BaseException as error:  # noqa: BLE001 - whatever the making of the kinds raises: the job is not to blame
+            wire.send(Unready(storable(said(error))))
+            _leave(os.EX_OK)
+        wire.send(Began())
+        wire.send(told(_run(held, relay)))
+        # Not out of the block: closing pools may take longer than the run.
+        _leave(os.EX_OK)
 
 
 def _run(held: Held, relay: "_Relay") -> Ending:

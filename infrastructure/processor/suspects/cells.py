@@ -78,6 +78,8 @@ class Cells:
         finally:
             cell.close()
             self._end(run)
+            if cell.is_deaf:
+                self._warden.renew(cell.forker)
 
     def _begin(self, run: "_Run") -> None:
         with self._lock:

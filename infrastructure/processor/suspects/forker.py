@@ -1,8 +1,8 @@
 """The forker: a process without threads that forks cells, and ends with its worker.
 
-It imports what the cells need and calls none of it.  For each cell it is sent two ends:
-the wire, which goes to the cell, and a leash, which stays here.  What comes along a
-leash, or its end, kills the cell; what goes back is how the cell ended.
+It imports what the cells need and calls none of it.  For each cell it is sent two
+ends, the wire and the leash, and forks a keeper, which forks the cell.  A keeper that
+was ended itself says nothing any more; then the forker tells in its place.
 """
 
 import contextlib
@@ -17,20 +17,25 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from infrastructure.processor.suspects.cell import enter
+from infrastructure.processor.suspects.keeper import keep
+from infrastructure.processor.suspects.kin import become_guardian, end_all_but
 from infrastructure.processor.suspects.leash import STATUS
+from infrastructure.telemetry import emit
 
 _ENDS: Final = 2
-_CELL: Final = """
+_LOOK_MS: Final = 1_000
+"""A copy of an end that somebody holds hides that the worker is gone."""
+
+_KEEPER: Final = """
 import socket, sys
-sys.path[:] = sys.argv[3:]
-from infrastructure.processor.suspects.cell import enter
-enter(socket.socket(fileno=int(sys.argv[1])), int(sys.argv[2]))
+sys.path[:] = sys.argv[4:]
+from infrastructure.processor.suspects.keeper import keep
+keep(*(socket.socket(fileno=int(fd)) for fd in sys.argv[1:3]), int(sys.argv[3]))
 """
 
 
 @dataclass(slots=True)
-class _Cell:
+class _Keeper:
     pid: int
     leash: socket.socket
     end: int
@@ -41,78 +46,92 @@ def main(control_fd: int, module: str) -> None:
     """Serve the worker at the other end of `control_fd`; return when it is gone."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)  # who ends is the worker's decision
+    become_guardian()
     importlib.import_module(module)
     with socket.socket(fileno=control_fd) as control:
         Forker(control).serve()
 
 
 class Forker:
-    """Starts, kills and reaps cells, one step at a time."""
+    """Starts and reaps keepers, one step at a time."""
 
     def __init__(self, control: socket.socket) -> None:
         """Take orders from `control`."""
         self._control = control
-        self._cells: list[_Cell] = []
+        self._worker = os.getppid()
+        self._keepers: list[_Keeper] = []
         self._may_fork = _n_threads() == 1
-        """An import that has started threads makes a fork unsafe: then the cells are
+        """An import that has started threads makes a fork unsafe: then the keepers are
         started as new interpreters, which takes longer."""
 
     def serve(self) -> None:
         """Return when the worker is gone, and every cell with it."""
-        while True:
+        while os.getppid() == self._worker:
             poll = select.poll()
             poll.register(self._control, select.POLLIN)
-            for cell in self._cells:
-                poll.register(cell.leash, select.POLLIN)
-                poll.register(cell.end, select.POLLIN)
-            ready = {fd for fd, _ in poll.poll()}
-            for cell in self._cells:
-                if cell.leash.fileno() in ready:
-                    os.kill(cell.pid, signal.SIGKILL)  # not reaped yet, so still it
+            for keeper in self._keepers:
+                poll.register(keeper.end, select.POLLIN)
+            ready = {fd for fd, _ in poll.poll(_LOOK_MS)}
             if self._control.fileno() in ready and not self._take_order():
                 break
             self._reap()
-        for cell in self._cells:
-            os.kill(cell.pid, signal.SIGKILL)
+        for keeper in self._keepers:
+            os.kill(keeper.pid, signal.SIGKILL)  # not reaped yet, so still it
+        end_all_but(())
 
     def _take_order(self) -> bool:
         """Whether there was an order, and not the end."""
-        _, ends, _, _ = socket.recv_fds(self._control, 1, _ENDS)
-        if len(ends) != _ENDS:
+        order, ends, _, _ = socket.recv_fds(self._control, 1, _ENDS)
+        if not order:
             return False
-        wire, leash = (socket.socket(fileno=fd) for fd in ends)
-        with wire:
-            pid = self._fork(wire, leash) if self._may_fork else _spawn(wire)
-        self._cells.append(_Cell(pid, leash, os.pidfd_open(pid)))
+        with contextlib.ExitStack() as stack:
+            got = [stack.enter_context(socket.socket(fileno=fd)) for fd in ends]
+            if len(got) == _ENDS:
+                self._start(*got)
         return True
+
+    def _start(self, wire: socket.socket, leash: socket.socket) -> None:
+        try:
+            mine = leash.dup()
+            try:
+                pid = self._fork(wire, leash) if self._may_fork else _spawn(wire, leash)
+                self._keepers.append(_Keeper(pid, mine, os.pidfd_open(pid)))
+            except OSError:
+                mine.close()
+                raise
+        except OSError as error:
+            # Too many processes or files: whoever ordered it sees that none has begun.
+            emit("no cell", error=type(error).__name__)
 
     def _fork(self, wire: socket.socket, leash: socket.socket) -> int:
         forker = os.getpid()
         pid = os.fork()
         if pid == 0:
-            for end in (self._control, leash, *(cell.leash for cell in self._cells)):
+            for end in (self._control, *(it.leash for it in self._keepers)):
                 end.close()
-            for cell in self._cells:
-                os.close(cell.end)
-            enter(wire, forker)
+            for keeper in self._keepers:
+                os.close(keeper.end)
+            keep(wire, leash, forker)
         return pid
 
     def _reap(self) -> None:
-        for cell in tuple(self._cells):
-            pid, status = os.waitpid(cell.pid, os.WNOHANG)
+        for keeper in tuple(self._keepers):
+            pid, status = os.waitpid(keeper.pid, os.WNOHANG)
             if pid == 0:
                 continue
-            self._cells.remove(cell)
-            os.close(cell.end)
-            with cell.leash, contextlib.suppress(OSError):  # nobody may wait for it
-                cell.leash.send(STATUS.pack(os.waitstatus_to_exitcode(status)))
+            self._keepers.remove(keeper)
+            os.close(keeper.end)
+            code = os.waitstatus_to_exitcode(status)
+            with keeper.leash, contextlib.suppress(OSError):  # nobody may wait for it
+                if code != os.EX_OK:
+                    end_all_but({it.pid for it in self._keepers})
+                    keeper.leash.send(STATUS.pack(code))
 
 
-def _spawn(wire: socket.socket) -> int:
-    command = [sys.executable, "-c", _CELL, str(wire.fileno()), str(os.getpid())]
-    child = subprocess.Popen(  # noqa: S603 - our own interpreter and code
-        [*command, *sys.path], pass_fds=[wire.fileno()]
-    )
+def _spawn(wire: socket.socket, leash: socket.socket) -> int:
+    ends = (wire.fileno(), leash.fileno())
+    command = [sys.executable, "-c", _KEEPER, *map(str, (*ends, os.getpid()))]
+    child = subprocess.Popen([*command, *sys.path], pass_fds=ends)  # noqa: S603 - our own interpreter and code
     # Reaped with all the others: the object must not do it.
     child.returncode = 0
     return child.pid

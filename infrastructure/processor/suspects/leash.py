@@ -7,9 +7,11 @@ import subprocess
 import sys
 import threading
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Final
 
 from infrastructure.processor.suspects.wire import Wire
+from infrastructure.telemetry import emit
 
 _FORKER: Final = """
 import sys
@@ -33,25 +35,30 @@ _STOP_SECONDS: Final = 5.0
 class Cell:
     """One cell; it lives no longer than this."""
 
-    def __init__(self, end: socket.socket, leash: socket.socket) -> None:
+    def __init__(self, end: socket.socket, leash: socket.socket, forker: int) -> None:
         """Hold both ends; `close` closes them."""
         self.wire = Wire(end)
+        self.forker = forker
         self._end = end
         self._leash = leash
         self._word: bytes | None = None
         """How it ended; empty when nobody is left who knows."""
+        self.is_deaf = False
+        """Whether its keeper was told to end it, and has neither done so nor ended."""
 
     def exit_code(self) -> int | None:
         """Return how the process ended (as `subprocess` tells it), having waited.
 
-        Who does not end in a moment is killed.  None: the forker has ended as well.
+        Who does not end in a moment is killed.  None: nobody is left who could tell.
         """
         if self._word is None:
             self._word = self._last_word(_MOMENT_SECONDS)
         if self._word is None:
             with contextlib.suppress(OSError):
                 self._leash.send(b"k")
-            self._word = self._last_word(_KILLED_SECONDS) or b""
+            self._word = self._last_word(_KILLED_SECONDS)
+            self.is_deaf = self._word is None
+            self._word = self._word or b""
         if len(self._word) != STATUS.size:
             return None
         (code,) = STATUS.unpack(self._word)
@@ -67,7 +74,7 @@ class Cell:
             return b""
 
     def close(self) -> None:
-        """Return when the process is gone."""
+        """Return when the process is gone, or `is_deaf`."""
         self._end.close()
         self.exit_code()
         self._leash.close()
@@ -82,7 +89,8 @@ class Warden:
         """Let a forker that has imported `module` start them; it starts when needed."""
         self._module = module
         self._environ = dict(environ)
-        self._path = tuple(path)
+        # A handler may go to another folder, where what is relative leads elsewhere.
+        self._path = tuple(str(Path(each).absolute()) for each in path)
         self._forker: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
         self._lock = threading.Lock()
@@ -99,17 +107,12 @@ class Warden:
             OSError: there is none to be had.
         """
         with self._lock:
-            control = self._control
-            if (
-                control is None
-                or self._forker is None
-                or self._forker.poll() is not None
-            ):
+            if self._forker is None or self._forker.poll() is not None:
                 self._end()
-                control = self._start()
-            return _ordered(control)
+                self._start()
+            return self._ordered()
 
-    def _start(self) -> socket.socket:
+    def _start(self) -> None:
         ours, theirs = socket.socketpair()
         command = [sys.executable, "-c", _FORKER, str(theirs.fileno()), self._module]
         with theirs:
@@ -126,7 +129,16 @@ class Warden:
                 ours.close()
                 raise
         self._control = ours
-        return ours
+
+    def renew(self, forker: int) -> None:
+        """End this forker, and every cell with it; the next cell gets another one.
+
+        One of those between us and a cell is stopped, and would never say a word again.
+        """
+        with self._lock:
+            if self.pid == forker:
+                emit("cells are deaf", forker=forker)
+                self._end()
 
     def close(self) -> None:
         """End the forker, and every cell with it."""
@@ -145,17 +157,19 @@ class Warden:
                 self._forker.wait()
             self._forker = None
 
-
-def _ordered(control: socket.socket) -> Cell:
-    """Order a cell: the forker gets its ends of the wire and of the leash."""
-    end, cells = socket.socketpair()
-    leash, forkers = socket.socketpair()
-    try:
-        with cells, forkers:
-            control.settimeout(_ORDER_SECONDS)
-            socket.send_fds(control, [b"c"], [cells.fileno(), forkers.fileno()])
-    except OSError:
-        end.close()
-        leash.close()
-        raise
-    return Cell(end, leash)
+    def _ordered(self) -> Cell:
+        """Order a cell: the forker gets its ends of the wire and of the leash."""
+        if self._control is None or self._forker is None:
+            raise ConnectionError
+        end, cells = socket.socketpair()
+        leash, forkers = socket.socketpair()
+        try:
+            with cells, forkers:
+                self._control.settimeout(_ORDER_SECONDS)
+                fds = [cells.fileno(), forkers.fileno()]
+                socket.send_fds(self._control, [b"c"], fds)
+        except OSError:
+            end.close()
+            leash.close()
+            raise
+        return Cell(end, leash, self._forker.pid)

@@ -7,8 +7,8 @@ import locale
 import os
 import sys
 import threading
-from collections.abc import Callable
-from datetime import datetime
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta, timezone, tzinfo
 from typing import Any, cast
 
 import msgspec
@@ -57,6 +57,53 @@ class Shy(Exception):  # noqa: N818 - it is no good example
 
 class Odd(Completed, frozen=True, kw_only=True):
     """An outcome of somebody's own make."""
+
+
+def _hidden(_: object) -> str:
+    raise SystemExit
+
+
+Shapeless = type("Shapeless", (type,), {"__name__": property(_hidden)})
+"""Of classes that hide their own name."""
+
+
+def _in_a_handler(*_: object) -> object:
+    assert threading.current_thread().name.startswith("default-")
+    return ""
+
+
+LOOKS = ("__getitem__", "__len__", "__str__", "__iter__", "isascii", "replace")
+Waiting = type("Waiting", (str,), dict.fromkeys((*LOOKS, "encode"), _in_a_handler))
+"""Of texts that hold up whoever looks at them."""
+
+
+class Zone(tzinfo):
+    """A zone that tells its offset now and then."""
+
+    def __init__(self, *tells: timedelta | None) -> None:
+        self._tells = [*tells]
+
+    def utcoffset(self, _: datetime | None) -> timedelta | None:
+        if not self._tells:
+            raise SystemExit
+        return self._tells.pop(0)
+
+    dst = utcoffset
+
+    def tzname(self, _: datetime | None) -> str:
+        raise SystemExit
+
+
+class Uncounted:
+    """Changes that are none, and have no end."""
+
+    def __iter__(self) -> Iterator[object]:
+        while True:
+            yield _in_a_handler()
+
+
+def at(zone: tzinfo) -> Snooze:
+    return Snooze(until=datetime(2035, 1, 1, tzinfo=zone))
 
 
 def deep(levels: int) -> dict[str, object]:
@@ -118,6 +165,24 @@ CASES: dict[str, tuple[Callable[[Context], Outcome], str]] = {
     "recurses": (recurses, CRASHED),
     "cannot be shown": (raises(Shy()), CRASHED),
     "has a huge name": (raises(type("E" * 100_000, (Exception,), {})()), CRASHED),
+    "hides its class's name": (
+        raises(Shapeless("Hidden", (Exception,), {})()),
+        CRASHED,
+    ),
+    "says what has a class of its own": (
+        says(Retry(code=Waiting("no"), error=Waiting("text"))),
+        "no",
+    ),
+    "returns changes that are none": (
+        says(Completed(changes=cast("Any", Uncounted()))),
+        CRASHED,
+    ),
+    "snoozes in a zone that raises": (says(at(Zone())), CRASHED),
+    "snoozes in a zone that tells once": (says(at(Zone(timedelta(1)))), CRASHED),
+    "snoozes beyond all years": (
+        says(Snooze(until=datetime.max.replace(tzinfo=timezone(timedelta(hours=-1))))),
+        CRASHED,
+    ),
     "says bad text": (raises(RuntimeError(BAD)), CRASHED),
     "says invalid bytes": (
         raises(RuntimeError(b"\xff\xfe".decode("utf-8", "surrogateescape"))),
