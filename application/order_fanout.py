@@ -19,6 +19,7 @@ import msgspec
 from application import births
 from application.context import Context
 from application.fulfillment.desired import INVALID
+from application.last_words import last_words
 from application.ports import OperationRow, SettledOrder, Streams
 from application.unit import Ids, guard
 from domain.entitlement import aggregate as entitlements
@@ -107,7 +108,8 @@ class OrderFanout:
             command = self._settle(order, paid, owner, earlier)
             operation, key = CREATE, f"order:{paid.order_id}:fulfill"
         else:
-            command = _add_on(order, paid)
+            kept = last_words(self.streams, earlier, order.settled_at)
+            command = _add_on(order, paid, kept)
             operation, key = SET_LIMITS, f"order:{paid.order_id}:addon"
         events = entitlements.decide(owner.state, command)
         entitlement = owner.state
@@ -162,6 +164,7 @@ class OrderFanout:
             username=f"{self.username_prefix}{owner.ref.id.hex[-_NAME_DIGITS:]}",
             legacy_username=self._legacy_username(paid, owner),
             carried_reset=owes_reset(earlier),
+            kept=last_words(self.streams, earlier, order.settled_at),
         )
 
     def _legacy_username(self, paid: Paid, owner: _Owner) -> str | None:
@@ -176,7 +179,7 @@ class OrderFanout:
         return None if self.streams.has_legacy_username(name) else name
 
 
-def _add_on(order: SettledOrder, paid: AddonPurchased) -> AddOn:
+def _add_on(order: SettledOrder, paid: AddonPurchased, kept: frozenset[str]) -> AddOn:
     line = next(it for it in paid.lines if it.type == "access")
     return AddOn(
         order=order.ref.id,
@@ -188,6 +191,7 @@ def _add_on(order: SettledOrder, paid: AddonPurchased) -> AddOn:
         traffic_bytes=line.traffic_bytes,
         device_limit=line.device_limit,
         squad_ids=line.squad_ids,
+        kept=kept,
     )
 
 

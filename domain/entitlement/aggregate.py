@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from domain.entitlement.change import added, adjusted, settled
 from domain.entitlement.commands import (
+    STANDING,
     AddOn,
     Adjust,
     Detect,
@@ -95,7 +96,7 @@ def _settle(entitlement: Entitlement, command: Settle) -> tuple[EntitlementEvent
     changed = settled(entitlement, command)
     events: tuple[EntitlementEvent, ...] = (changed,)
     is_put_off = any(it.version == changed.desired_version for it in changed.upcoming)
-    if entitlement.is_disabled and not is_put_off:
+    if entitlement.is_disabled and not is_put_off and STANDING not in command.kept:
         events = (changed, Enabled(desired_version=changed.desired_version))
     elif is_put_off:
         events = (changed, *_enabled_by_then(entitlement, command, changed))

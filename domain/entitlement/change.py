@@ -2,7 +2,8 @@
 
 Days always add, to the end of what is planned; limits, squads and grace follow the
 settlement paid last.  Whoever decides late (a settlement that was paid before one
-that is decided already) adds its days and changes nothing else.
+that is decided already) adds its days and changes nothing else.  What a person has
+changed after the payment stays as he left it, however late the payment is decided.
 """
 
 from datetime import timedelta
@@ -34,7 +35,7 @@ def _at_once(base: Entitlement, command: Settle) -> DesiredChanged:
     later = tuple(it for it in base.upcoming if it.paid_at > at)
     earlier = tuple(it for it in base.upcoming if it.paid_at <= at)
     before = planned(replace(base, upcoming=earlier))
-    desired = _desired_after(base, before, command, from_=at)
+    desired = _desired_after(base, before, command, from_=at, kept=command.kept)
     return _changed(
         base,
         desired,
@@ -70,7 +71,12 @@ def _put_off(
 
 
 def _desired_after(
-    base: Entitlement, before: Desired | None, command: Settle, *, from_: Instant
+    base: Entitlement,
+    before: Desired | None,
+    command: Settle,
+    *,
+    from_: Instant,
+    kept: frozenset[str] = frozenset(),
 ) -> Desired:
     line = command.line
     is_last = _is_last(base, command.settled_at)
@@ -83,6 +89,8 @@ def _desired_after(
             device_limit=line.device_limit,
             squad_ids=line.squad_ids,
         )
+        limits = _with(limits, base.desired, kept)
+    is_last &= "ends_at" not in kept
     return replace(
         limits,
         ends_at=_end_after(before, command, from_=from_, is_last=is_last),
@@ -110,9 +118,12 @@ def added(entitlement: Entitlement, command: AddOn) -> DesiredChanged:
     base = _as_of(entitlement, command.at)
     before = _desired(base)
     is_last = _is_last(base, command.settled_at)
-    after = _given(before, command) if is_last else before
+    after = before
+    if is_last:
+        after = _with(_given(before, command), before, command.kept)
     if command.ends_at is not UNSET:
         ends_at = command.ends_at
+        is_last &= "ends_at" not in command.kept
         after = replace(
             after, ends_at=ends_at if is_last else max(before.ends_at, ends_at)
         )
@@ -151,6 +162,14 @@ def adjusted(entitlement: Entitlement, command: Adjust) -> DesiredChanged:
         paid_at=base.paid_at or command.at,
         upcoming=moved(base.upcoming, after.ends_at - before.ends_at),
     )
+
+
+def _with(desired: Desired, before: Desired | None, names: frozenset[str]) -> Desired:
+    """Return the desired state with the limits of these names as they were before."""
+    if before is None:
+        return desired
+    then = msgspec.structs.asdict(before)
+    return replace(desired, **{name: then[name] for name in names & _LIMITS})
 
 
 def _given(desired: Desired, given: Given) -> Desired:

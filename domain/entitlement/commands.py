@@ -4,6 +4,7 @@ Every command but `Observe`, `Detect` and `Resolve` moves the desired version by
 and asks for exactly one operation in the same transaction.
 """
 
+from typing import Final
 from uuid import UUID
 
 import msgspec
@@ -11,6 +12,9 @@ from msgspec import UNSET, UnsetType
 
 from domain.entitlement.state import Drift, Observed
 from domain.event import Instant
+
+STANDING: Final = "standing"
+"""Beside the members of a desired state, what a person may have the last word on."""
 
 
 class AccessLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,6 +43,8 @@ class Settle(msgspec.Struct, frozen=True, kw_only=True):
     legacy_username: str | None
     carried_reset: bool = False
     """An earlier operation that has not succeeded asked for a traffic reset."""
+    kept: frozenset[str] = frozenset()
+    """What a person has changed since it was paid: that stays as it is."""
 
 
 class Given(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,6 +66,8 @@ class AddOn(Given, frozen=True, kw_only=True):
     """Now: what has come until then is in force, and is changed."""
     days: int | UnsetType = UNSET
     """Added to the present end; never together with `ends_at`."""
+    kept: frozenset[str] = frozenset()
+    """What a person has changed since it was paid: that stays as it is."""
 
 
 class Adjust(Given, frozen=True, kw_only=True):
