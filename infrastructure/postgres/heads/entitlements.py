@@ -75,7 +75,7 @@ def _documents(row: Row) -> dict[str, object]:
     What could be read beside something that cannot must not be acted on: an
     entitlement without a desired state takes no command.
     """
-    found = {
+    found: dict[str, object] = {
         name: document(decoder, row[n])
         for name, (n, decoder) in _DOCUMENTS.items()
         if row[n] is not None
