@@ -108,8 +108,7 @@ class OrderFanout:
             command = self._settle(order, paid, owner, earlier)
             operation, key = CREATE, f"order:{paid.order_id}:fulfill"
         else:
-            kept = last_words(self.streams, earlier, order.settled_at)
-            command = _add_on(order, paid, kept)
+            command = _add_on(order, paid, self._kept(order, earlier))
             operation, key = SET_LIMITS, f"order:{paid.order_id}:addon"
         events = entitlements.decide(owner.state, command)
         entitlement = owner.state
@@ -164,8 +163,13 @@ class OrderFanout:
             username=f"{self.username_prefix}{owner.ref.id.hex[-_NAME_DIGITS:]}",
             legacy_username=self._legacy_username(paid, owner),
             carried_reset=owes_reset(earlier),
-            kept=last_words(self.streams, earlier, order.settled_at),
+            kept=self._kept(order, earlier),
         )
+
+    def _kept(
+        self, order: SettledOrder, earlier: Sequence[OperationRow]
+    ) -> frozenset[str]:
+        return last_words(self.streams, earlier, order.settled_at)
 
     def _legacy_username(self, paid: Paid, owner: _Owner) -> str | None:
         """Return the name of the user that the first order may adopt, once.
