@@ -13,9 +13,7 @@ import pytest
 from tests.api.command import Command
 from tests.fixtures.database import TestDatabase
 from tests.fixtures.proxy import Proxy
-from tests.operators.world import SERVED, World, bring, world
-
-__all__ = ["world"]
+from tests.operators.world import SERVED, World, bring
 
 pytestmark = [
     pytest.mark.crash,
