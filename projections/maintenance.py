@@ -11,22 +11,40 @@ from domain.event import Instant
 from projections.connections import Lend, one_snapshot
 from projections.moment import read_moment
 
-_OPEN: Final = """
-SELECT stream_id AS window_id, scope, source, reason, notice_ru, notice_en,
+COLUMNS: Final = """
+SELECT stream_id AS window_id, state, scope, source, reason, notice_ru, notice_en,
        expected_return, opened_by, opened_at
   FROM counterfoil.maintenance
+"""
+
+_OPEN: Final = f"""
+{COLUMNS}
  WHERE state = 'open'
  ORDER BY scope
 """
 
-# As many as the partial index holds.
-_HELD: Final = "SELECT count(*) FROM counterfoil.jobs WHERE gate IS NOT NULL"
+# From gate to gate in the index: NOT NULL alone is planned as a walk over all jobs as
+# long as nothing is known about them.
+_HELD: Final = """
+WITH RECURSIVE waited_at(gate) AS (
+    SELECT min(j.gate) FROM counterfoil.jobs j WHERE j.gate IS NOT NULL
+     UNION ALL
+    SELECT (SELECT min(j.gate) FROM counterfoil.jobs j WHERE j.gate > w.gate)
+      FROM waited_at w
+     WHERE w.gate IS NOT NULL
+)
+SELECT coalesce(sum((
+           SELECT count(*) FROM counterfoil.jobs j WHERE j.gate = w.gate)), 0)::bigint
+  FROM waited_at w
+"""
 
 
 class WindowLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """One open window."""
+    """One window."""
 
     window_id: UUID
+    state: str
+    """`open` or `closed`."""
     scope: str
     """`panel`, or `all`: the gates that it closes."""
     source: str

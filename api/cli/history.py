@@ -107,7 +107,8 @@ def why(
     r"""Tell why something is as it is: what happened, and what happens next and when.
 
     ID is whatever you have: the shop's order, a customer, a panel user's name, the id
-    of an order, entitlement, operation or job, or of a request in the panel's book.
+    of an order, entitlement, operation, job or window of maintenance, or of a request
+    in the panel's book.
 
     \b
     Examples:
@@ -119,7 +120,7 @@ def why(
         story = services.why(key.strip(), tenant_id=tenant, limit=limit)
         budgets = services.budgets
     if story is None:
-        what = "order, customer, panel user, entitlement, operation or job"
+        what = "order, customer, panel user, entitlement, operation, job or window"
         told = f"{key} of tenant {tenant}; look for it with `counterfoil events`"
         raise NotFoundError(what, told)
     if as_json:
@@ -153,7 +154,12 @@ def _standing(story: Story) -> list[str]:
         + f", {each.attempts} {'attempt' if each.attempts == 1 else 'attempts'}"
         for each in story.operations
     ]
-    return [*orders, *entitlements, *operations]
+    windows = [
+        f"window {each.window_id}: maintenance of scope {each.scope}, {each.state}, "
+        f"opened {at(each.opened_at)} by {each.opened_by}"
+        for each in story.windows
+    ]
+    return [*orders, *entitlements, *operations, *windows]
 
 
 def _entitlement(head: EntitlementHead) -> str:

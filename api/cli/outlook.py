@@ -19,7 +19,9 @@ def outlook(story: Story, budgets: Mapping[str, int]) -> list[str]:
         f"job …{short(job.job_id)} ({job.kind}): {_job(job, story, budgets, cancelled)}"
         for job in story.jobs
     ]
-    return [*coming, *_orders(story)] or ["nothing: everything is done"]
+    return [*coming, *_orders(story), *_windows(story)] or [
+        "nothing: everything is done"
+    ]
 
 
 def _job(
@@ -104,6 +106,14 @@ def attempts(job: JobLine, budgets: Mapping[str, int]) -> str:
 def budget_of(job: JobLine, budgets: Mapping[str, int]) -> int | None:
     """Return the attempts that a job has; None when only its own worker knows."""
     return budgets.get(job.kind) if job.max_attempts is None else job.max_attempts
+
+
+def _windows(story: Story) -> Iterator[str]:
+    """Say what ends a window; nothing does but a person."""
+    for window in story.windows:
+        if window.state == "open":
+            until = f"until `counterfoil maintenance close --scope {window.scope}`"
+            yield f"window …{short(window.window_id)}: stays open {until}"
 
 
 def _orders(story: Story) -> Iterator[str]:

@@ -144,16 +144,18 @@ class Maintenance:
         try:
             return act()
         except (ApplicationError, DomainError) as error:
-            target = as_given(f"{_WHAT}:{scope}")
+            target, about = self._about(scope)
             refused = ActionRefused(action=action, target=target, code=error.code)
-            window = self._window(scope)
-            about = (
-                about_nothing(target)
-                if window is None
-                else About(DEFAULT_TENANT, window.correlation_id)
-            )
             Refusals(self.units, self.ids).record(refused, instruction, about)
             raise
+
+    def _about(self, scope: str) -> tuple[str, About]:
+        """Return the open window of the scope, or what stands for none."""
+        window = self._window(scope)
+        if window is None:
+            target = as_given(f"{_WHAT}:{scope}")
+            return target, about_nothing(target)
+        return str(window.ref.id), About(DEFAULT_TENANT, window.correlation_id)
 
     def _opened(self, planned: Planned, instruction: Instruction) -> Maintained:
         said = read_announcement(

@@ -9,6 +9,8 @@ from psycopg.rows import class_row
 
 from domain.event import Instant
 from projections.job_line import DEAD, LIVE, JobLine, read_lines
+from projections.maintenance import COLUMNS as WINDOW_COLUMNS
+from projections.maintenance import WindowLine
 from projections.why.relations import Related
 
 _ORDERS: Final = """
@@ -44,6 +46,11 @@ SELECT t.stream_id, t.customer_id, t.slot, t.username, t.desired_version,
              FROM counterfoil.operations
             WHERE stream_id = ANY(%(operations)s)))
  ORDER BY t.stream_id
+"""
+
+_WINDOWS: Final = f"""
+{WINDOW_COLUMNS}
+ WHERE stream_id = ANY(%(ids)s)
 """
 
 _JOBS: Final = (
@@ -110,6 +117,7 @@ class Heads(msgspec.Struct, frozen=True, kw_only=True):
     entitlements: tuple[EntitlementHead, ...]
     operations: tuple[OperationHead, ...]
     jobs: tuple[JobLine, ...]
+    windows: tuple[WindowLine, ...]
 
 
 def read_heads(connection: psycopg.Connection[Any], related: Related) -> Heads:
@@ -125,6 +133,7 @@ def read_heads(connection: psycopg.Connection[Any], related: Related) -> Heads:
             connection, OperationHead, _OPERATIONS, {"ids": related.operations}
         ),
         jobs=tuple(read_lines(connection, _JOBS, {"ids": related.jobs})),
+        windows=_rows(connection, WindowLine, _WINDOWS, {"ids": related.windows}),
     )
 
 

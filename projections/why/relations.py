@@ -101,18 +101,26 @@ class Related(msgspec.Struct, frozen=True, kw_only=True):
     """Told whole; of other entitlements only what the jobs here did to them."""
     operations: list[UUID]
     jobs: list[UUID]
+    windows: list[UUID]
+    """Of maintenance; nothing else belongs to one."""
 
     @property
     def streams(self) -> list[UUID]:
         """All of them."""
-        return [*self.orders, *self.entitlements, *self.operations, *self.jobs]
+        return [
+            *self.orders,
+            *self.entitlements,
+            *self.operations,
+            *self.jobs,
+            *self.windows,
+        ]
 
 
 def find_related(connection: psycopg.Connection[Any], subject: Subject) -> Related:
     """Return the streams around a subject."""
     roots = {
         kind: {root.stream_id for root in subject.roots if root.kind == kind}
-        for kind in ("order", "entitlement", "operation", "job")
+        for kind in ("order", "entitlement", "operation", "job", "maintenance")
     }
     for job in roots["job"]:
         for kind, served in connection.execute(_SERVED, {"id": job}).fetchall():
@@ -130,6 +138,7 @@ def find_related(connection: psycopg.Connection[Any], subject: Subject) -> Relat
         entitlements=sorted(roots["entitlement"]),
         operations=sorted(operations),
         jobs=sorted(roots["job"] | _ids(connection, _JOBS, told)),
+        windows=sorted(roots["maintenance"]),
     )
 
 

@@ -10,6 +10,7 @@ from domain.event import Instant
 from projections.connections import Lend, one_snapshot
 from projections.job_line import JobLine
 from projections.log_event import COLUMNS, LogEvent, read_events
+from projections.maintenance import WindowLine
 from projections.moment import read_moment
 from projections.why.heads import (
     EntitlementHead,
@@ -69,6 +70,8 @@ class Story(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     operations: tuple[OperationHead, ...]
     jobs: tuple[JobLine, ...]
     """Those that are not over, and the dead."""
+    windows: tuple[WindowLine, ...]
+    """Of maintenance, when the id is a window's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +101,7 @@ class Why:
             entitlements=heads.entitlements,
             operations=heads.operations,
             jobs=heads.jobs,
+            windows=heads.windows,
         )
 
 

@@ -1,6 +1,6 @@
 """What a pasted id stands for.
 
-a UUID            an order, entitlement, operation or job, alive or not
+a UUID            an order, entitlement, operation, job or window, alive or not
 anything else     the shop's order, then a customer, then a panel user's name
 """
 
@@ -33,6 +33,10 @@ SELECT 'job', stream_id
  WHERE stream_id = %(id)s
    AND version = 1
    AND type = 'job.enqueued'
+ UNION ALL
+SELECT 'maintenance', stream_id
+  FROM counterfoil.maintenance
+ WHERE stream_id = %(id)s
 """
 
 _BY_ORDER_ID: Final = """
@@ -81,7 +85,8 @@ class Subject(msgspec.Struct, frozen=True):
     """What an id stands for: the word for it, and the streams to begin with."""
 
     kind: str
-    """`order`, `customer`, `panel user`, `entitlement`, `operation` or `job`."""
+    """`order`, `customer`, `panel user`, `entitlement`, `operation`, `job` or
+    `maintenance`."""
     roots: tuple[Root, ...]
 
 

@@ -170,6 +170,7 @@ def test_what_stays_closed_is_told(maintenance: Maintenance) -> None:
         ("open", *NOTICES, "--reason", "x" * 201),
         ("open", *REASON, *NOTICES, "--scope", "goods"),
         ("close",),
+        ("--json", "close", "--reason", "it is back"),
         ("reopen",),
     ],
 )

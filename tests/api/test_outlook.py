@@ -89,6 +89,7 @@ STORY = Story(
     entitlements=(),
     operations=(),
     jobs=(),
+    windows=(),
 )
 replace = msgspec.structs.replace
 

@@ -119,7 +119,7 @@ def test_other_words_for_an_open_window_are_refused_and_on_record(
     assert refused.value.window == str(opened.window_id)
     assert refused.value.since[:2] == "20"
     ((action, target, code, _, who, _, _),) = world.refusals()
-    assert (action, target) == ("open_maintenance", "maintenance:panel")
+    assert (action, target) == ("open_maintenance", str(opened.window_id))
     assert (code, who) == ("maintenance_open", "bob")
     assert log(world)[-1][-1] == f"maintenance:{opened.window_id}"
 

@@ -6,11 +6,16 @@ from uuid import UUID
 import msgspec
 import pytest
 
-from application.errors import StateConflictError
+from api.cli.outlook import outlook
+from application.errors import StateConflictError, WindowOpenError
+from application.operators.instruction import instruct
+from application.operators.maintenance import Maintenance, Planned
 from domain.fulfillment.commands import Cover
 from domain.jobs.outcome import Completed
 from infrastructure.client import Client
+from infrastructure.ids import new_id
 from infrastructure.postgres.database import Database
+from infrastructure.postgres.windows import PostgresWindows
 from projections.why import Story, Why
 from tests.application.memory import MemoryContext
 from tests.fixtures.database import TestDatabase
@@ -234,3 +239,28 @@ def test_another_tenants_order_is_not_found_by_the_shops_id(
     world.operation()
 
     assert why("shop:1", tenant_id="other", limit=10) is None
+
+
+def test_the_id_of_a_window_tells_who_opened_it_and_who_was_refused(
+    world: World, why: Why
+) -> None:
+    maintenance = Maintenance(PostgresWindows(world.database), world.units, new_id)
+    planned = Planned(notice_ru="Идут работы", notice_en="We are at work")
+    opened = maintenance.open(planned, instruct("ann", "the panel moves"))
+    with pytest.raises(WindowOpenError):
+        maintenance.open(planned, instruct("bob", "another"))
+
+    story = told(why, opened.window_id)
+
+    assert story.kind == "maintenance"
+    assert [each.type for each in story.events] == [
+        "maintenance.opened",
+        "operator.action_refused",
+    ]
+    (window,) = story.windows
+    assert (window.scope, window.state, window.opened_by) == ("panel", "open", "ann")
+    (coming,) = outlook(story, {})
+    assert coming.endswith("until `counterfoil maintenance close --scope panel`")
+
+    maintenance.close("panel", instruct("ann", "it is back"))
+    assert outlook(told(why, opened.window_id), {}) == ["nothing: everything is done"]

@@ -49,6 +49,10 @@ def maintenance(context: click.Context, *, as_json: bool) -> None:
       counterfoil maintenance close --reason "panel is back"
     """
     if context.invoked_subcommand is not None:
+        if as_json:
+            command = f"maintenance {context.invoked_subcommand} … --json"
+            msg = f"--json goes behind the command: `{command}`."
+            raise click.UsageError(msg, context)
         return
     installation: Installation = context.obj
     with installation.open() as services:
