@@ -29,8 +29,10 @@ from domain.jobs import aggregate as jobs
 from domain.jobs.aggregate import Job
 from domain.jobs.backoff import Backoff
 from domain.jobs.events import Owner
+from domain.jobs.gates import Unpark, unpark
 from domain.jobs.outcome import Outcome
 from domain.jobs.verdict import Budget, Ending
+from domain.maintenance.gates import MAINTENANCE_ACTIVE, PANEL
 from domain.order import aggregate as orders
 from domain.order.aggregate import Order
 from domain.order.events import AddonLine, Line
@@ -314,6 +316,20 @@ class Shop:
             if (self.log.job(job).run_at or self.log.now) <= self.log.now
         ]:
             self.run(min(due, key=lambda job: self.log.job(job).serial_order))
+
+    def close_gate(self, scope: str = PANEL) -> None:
+        """Begin maintenance."""
+        self.log.gates[scope] = MAINTENANCE_ACTIVE
+
+    def open_gates(self) -> None:
+        """End all maintenance, and make due what waited for that."""
+        self.log.gates.clear()
+        for ref in self.waiting():
+            head, job = self.log.heads[ref], self.log.job(ref)
+            happened = unpark(job, Unpark(run_at=self.log.now))
+            if happened:
+                state = jobs.fold(happened, job)
+                self.log.write(changed(ref, head, happened, state))
 
     def rename(self, operation: Ref, name: str) -> None:
         """Let the head of an operation name another one, as a newer version might."""

@@ -78,8 +78,22 @@ class FulfillmentLives(RuleBasedStateMachine):
     def run_the_next_job(self, answer: PanelAnswer | None) -> None:
         if answer is not None:
             self.shop.panel.answers.append(answer)
-        self.shop.run(self._due()[0])
+        asked, job = len(self.shop.panel.asked), self._due()[0]
+        spent = self.shop.log.job(job).attempt
+        self.shop.run(job)
         self.shop.panel.answers.clear()
+        if self.shop.log.gates:
+            assert len(self.shop.panel.asked) == asked
+            after = self.shop.log.job(job)
+            assert after.stage != "waiting" or after.attempt == spent
+
+    @rule()
+    def begin_maintenance(self) -> None:
+        self.shop.close_gate()
+
+    @rule()
+    def end_maintenance(self) -> None:
+        self.shop.open_gates()
 
     @precondition(lambda self: self._due())
     @rule(asks=st.booleans(), cause=st.sampled_from(["process_gone", "lease_lost"]))

@@ -8,7 +8,7 @@ from domain.fulfillment import events as fulfillment
 from domain.fulfillment.aggregate import Stage
 from domain.jobs import aggregate as jobs
 from domain.jobs import events
-from domain.jobs.gates import WHEN_OPENED, Unpark, unpark
+from domain.jobs.gates import WHEN_OPENED
 from domain.jobs.outcome import Cancel, Completed, Fail, Gated, Park, Retry, Snooze
 from domain.jobs.verdict import LeaseLost
 from domain.maintenance.gates import ALL, MAINTENANCE_ACTIVE, PANEL
@@ -24,29 +24,6 @@ def shop() -> Shop:
     return Shop()
 
 
-def close(shop: Shop, scope: str = PANEL) -> None:
-    shop.log.gates[scope] = MAINTENANCE_ACTIVE
-
-
-def open_again(shop: Shop) -> None:
-    """End the maintenance, and make due what waited for it."""
-    shop.log.gates.clear()
-    for ref in shop.waiting():
-        head, job = shop.log.heads[ref], shop.log.job(ref)
-        happened = unpark(job, Unpark(run_at=shop.log.now))
-        if happened:
-            state = jobs.fold(happened, job)
-            shop.log.write(
-                Change(
-                    ref=ref,
-                    tenant_id=head.tenant_id,
-                    expected=job.version,
-                    events=happened,
-                    state=state,
-                )
-            )
-
-
 def since_birth(log: MemoryLog, ref: Ref) -> list[type[Event]]:
     return [type(event) for event in log.events_of(ref)[1:]]
 
@@ -57,7 +34,7 @@ def test_under_maintenance_an_operation_is_parked_and_the_panel_not_asked(
 ) -> None:
     operation = shop.buy()
     job = shop.job_of(operation)
-    close(shop, scope)
+    shop.close_gate(scope)
 
     assert shop.run(job) == GATED
 
@@ -73,9 +50,9 @@ def test_under_maintenance_an_operation_is_parked_and_the_panel_not_asked(
 
 def test_after_the_maintenance_it_runs_as_if_nothing_had_been(shop: Shop) -> None:
     operation = shop.buy()
-    close(shop)
+    shop.close_gate()
     shop.run(shop.job_of(operation))
-    open_again(shop)
+    shop.open_gates()
 
     shop.run_all()
 
@@ -87,9 +64,9 @@ def test_after_the_maintenance_it_runs_as_if_nothing_had_been(shop: Shop) -> Non
 def test_a_window_that_closes_and_opens_again_is_a_new_episode(shop: Shop) -> None:
     operation = shop.buy()
     for _ in range(3):
-        close(shop)
+        shop.close_gate()
         shop.run(shop.job_of(operation))
-        open_again(shop)
+        shop.open_gates()
 
     assert since_birth(shop.log, operation) == [fulfillment.Parked] * 3
     assert shop.log.job(shop.job_of(operation)).attempt == 0
@@ -98,7 +75,7 @@ def test_a_window_that_closes_and_opens_again_is_a_new_episode(shop: Shop) -> No
 def test_a_later_operation_covers_under_a_closed_gate_as_well(shop: Shop) -> None:
     """Covering asks nobody, so it comes before the gate."""
     covered, _later = shop.buy(), shop.buy()
-    close(shop)
+    shop.close_gate()
 
     assert shop.run(shop.job_of(covered)) == Completed(result={"ended": "covered"})
 
@@ -110,7 +87,7 @@ def test_what_cannot_be_carried_out_fails_under_a_closed_gate_as_well(
 ) -> None:
     operation = shop.buy()
     shop.rename(operation, "dance")
-    close(shop)
+    shop.close_gate()
 
     assert isinstance(shop.run(shop.job_of(operation)), Fail)
 
@@ -119,7 +96,7 @@ def test_what_cannot_be_carried_out_fails_under_a_closed_gate_as_well(
 
 def test_what_is_for_later_says_nothing_about_the_gate(shop: Shop) -> None:
     operation = shop.buy(effective_at=shop.log.now.replace(year=2027))
-    close(shop)
+    shop.close_gate()
 
     assert isinstance(shop.run(shop.job_of(operation)), Snooze)
 
@@ -141,7 +118,7 @@ def test_what_has_ended_is_not_held(shop: Shop) -> None:
         shop.log.operation(operation), stage=Stage.SUCCEEDED
     )
     shop.log.heads[operation] = msgspec.structs.replace(head, state=ended)
-    close(shop)
+    shop.close_gate()
 
     assert shop.run(job) == Completed(result={"ended": "already"})
 
@@ -152,12 +129,12 @@ def test_a_reconciliation_does_not_look_while_the_gate_is_closed(shop: Shop) -> 
     shop.panel.when_looked_at = lambda: looks.append("looked")
     operation = shop.operate("reconcile")
     asked = len(shop.panel.asked)
-    close(shop)
+    shop.close_gate()
 
     assert shop.run(shop.job_of(operation)) == GATED
     assert (looks, len(shop.panel.asked)) == ([], asked)
 
-    open_again(shop)
+    shop.open_gates()
     shop.run_all()
     assert looks == ["looked"]
     assert shop.log.operation(operation).stage is Stage.SUCCEEDED
@@ -165,7 +142,7 @@ def test_a_reconciliation_does_not_look_while_the_gate_is_closed(shop: Shop) -> 
 
 def test_what_has_begun_when_the_gate_closes_finishes(shop: Shop) -> None:
     operation = shop.buy()
-    shop.panel.meanwhile = lambda: close(shop)
+    shop.panel.meanwhile = shop.close_gate
 
     assert isinstance(shop.run(shop.job_of(operation)), Completed)
 
@@ -178,7 +155,7 @@ def test_what_fails_when_the_gate_has_closed_is_parked_at_its_next_look(
     operation = shop.buy()
     job = shop.job_of(operation)
     shop.panel.loses = 1
-    shop.panel.meanwhile = lambda: close(shop)
+    shop.panel.meanwhile = shop.close_gate
     assert isinstance(shop.run(job), Retry)
     assert shop.log.operation(operation).next_attempt_at is not None
 
@@ -196,7 +173,7 @@ def test_a_gate_that_closes_after_it_was_read_lets_the_attempt_begin(
 ) -> None:
     """It was open when it was looked at; what begins then has begun before."""
     operation = shop.buy()
-    shop.log.after_reading.append(lambda: close(shop))
+    shop.log.after_reading.append(shop.close_gate)
 
     assert isinstance(shop.run(shop.job_of(operation)), Completed)
 
@@ -217,7 +194,7 @@ def test_a_requested_cancel_is_seen_before_the_gate(shop: Shop) -> None:
             state=state,
         )
     )
-    close(shop)
+    shop.close_gate()
 
     assert shop.handle(context) == Cancel(code="operator")
 
@@ -230,7 +207,7 @@ def test_an_open_attempt_of_a_lost_holder_ends_with_the_parking(shop: Shop) -> N
     shop.handle(lost)
     assert shop.log.operation(operation).stage is Stage.RUNNING
     shop.settle(lost, LeaseLost(cause="lease_lost"))
-    close(shop)
+    shop.close_gate()
 
     shop.run(job)
 
@@ -248,9 +225,9 @@ def test_credentials_that_are_wrong_are_another_episode(shop: Shop) -> None:
     job = shop.job_of(operation)
     off = Park(cause="panel_credentials")
     shop.settle(shop.claim(job), off)
-    close(shop)
+    shop.close_gate()
     shop.run(job)
-    open_again(shop)
+    shop.open_gates()
     shop.settle(shop.claim(job), off)
     shop.settle(shop.claim(job), off)
 
