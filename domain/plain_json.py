@@ -46,6 +46,28 @@ def plain(value: object, path: str = "", depth: int = 0) -> Plain:
     return _scalar(value, path)
 
 
+def without_floats(value: Plain, path: str = "") -> Plain:
+    """Return `value`, in which every number is an integer: money is in no float.
+
+    A float of 1e16 and more is written like an integer, which it may never have been.
+
+    Raises:
+        InvalidRequestError: a number is none, with its member's path.
+    """
+    match value:
+        case float():
+            invalid(path, "an integer, no float")
+        case dict():
+            for name, member in value.items():
+                without_floats(member, _member(path, name))
+        case list():
+            for index, member in enumerate(value):
+                without_floats(member, f"{path}[{index}]")
+        case _:
+            pass
+    return value
+
+
 def cleaned(value: object, levels: int = DEEPEST) -> object:
     """Return JSON with its texts and names cleaned; what is no JSON stays as it is.
 

@@ -32,8 +32,8 @@ from psycopg.rows import tuple_row
 
 from application.front_door import Enqueued, KeyReusedError, RefundAsked, Settled
 from domain.errors import InvalidRequestError
-from domain.members import INVALID
-from domain.plain_json import Plain, plain
+from domain.members import INVALID, is_object
+from domain.plain_json import Plain, plain, without_floats
 
 _SETTLE: Final = "SELECT counterfoil.settle_order(%(request)s::jsonb)::text"
 _REFUND: Final = "SELECT counterfoil.refund_order(%(request)s::jsonb)::text"
@@ -138,7 +138,7 @@ class Client:
             InvalidRequestError: a member is missing, unknown or wrong.
             KeyReusedError: the order's id was settled with other content.
         """
-        return _settled.decode(self._ask(_SETTLE, plain(request)))
+        return _settled.decode(self._ask(_SETTLE, without_floats(plain(request))))
 
     def refund_order(self, request: Mapping[str, object]) -> RefundAsked:
         """Return the refund that is asked for; the same one again returns the stored.
@@ -149,7 +149,7 @@ class Client:
             InvalidRequestError: a member is missing, unknown or wrong.
             KeyReusedError: the order was refunded before, with other content.
         """
-        return _refund_asked.decode(self._ask(_REFUND, plain(request)))
+        return _refund_asked.decode(self._ask(_REFUND, without_floats(plain(request))))
 
     def enqueue(
         self,
@@ -175,13 +175,16 @@ class Client:
         """
         asked: list[Plain] = []
         for index, request in enumerate(requests):
+            if not is_object(request):
+                raise InvalidRequestError(INVALID, f"[{index}]", "a mapping")
             options = {
                 name: told
                 for name, told in request.items()
                 if name not in {"kind", "args"}
             }
             try:
-                asked.append(self._job(request["kind"], request.get("args"), options))
+                kind = request.get("kind", "")
+                asked.append(self._job(kind, request.get("args"), options))
             except InvalidRequestError as error:
                 path = f"[{index}].{error.path}"
                 raise InvalidRequestError(error.code, path, error.detail) from error
@@ -201,7 +204,8 @@ class Client:
         return plain(request)
 
     def _defaults(self, kind: str, args: object) -> dict[str, object]:
-        entry = self._kinds.get(kind)
+        # What is no text has no entry, and is refused with the rest of the request.
+        entry = self._kinds.get(kind) if _is_text(kind) else None
         if entry is None:
             return {}
         try:
@@ -227,6 +231,10 @@ class Client:
             msg = "a function that returns one value returned none"
             raise psycopg.DataError(msg)
         return str(row[0])
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
 
 
 def plain_args(args: Mapping[str, object] | msgspec.Struct | None) -> Plain:
