@@ -52,6 +52,10 @@ class Context(Protocol):
         """Show how far the work is; saved with the next heartbeat."""
         ...
 
-    def log(self, event: str, **values: str | float | bool | None) -> None:
-        """Write one structured log line that names the job."""
+    def log(self, event: str, /, **values: str | float | bool | None) -> None:
+        """Write one structured log line that names the job.
+
+        What every line says itself stays: `at`, `pid`, `event`, `job`, `kind` and
+        `attempt` cannot be given other values.
+        """
         ...

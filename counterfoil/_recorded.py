@@ -114,7 +114,7 @@ class RecordedContext:
         # As it is now: the handler may go on changing its own object.
         self.book.progress.append(msgspec.json.decode(msgspec.json.encode(value)))
 
-    def log(self, event: str, **values: str | float | bool | None) -> None:
+    def log(self, event: str, /, **values: str | float | bool | None) -> None:
         """See `Context.log`."""
         self.inner.log(event, **values)
         # A worker writes the line as JSON, so what is none fails the handler here too.

@@ -1,6 +1,7 @@
 """Run one claimed job: decode, check, handle; whatever happens becomes an ending."""
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID
@@ -28,7 +29,7 @@ from domain.text import storable
 from infrastructure.errors import DatabaseUnavailableError, said
 from infrastructure.processor.claimed import ClaimedJob
 from infrastructure.processor.leases import Held, Leases
-from infrastructure.telemetry import emit
+from infrastructure.telemetry import Value, emit
 
 LARGEST_PROGRESS_BYTES: Final = 65_536
 
@@ -108,10 +109,19 @@ class RunContext:
         """See `Context.progress`."""
         self.held.show(progress_text(value))
 
-    def log(self, event: str, **values: str | float | bool | None) -> None:
+    def log(self, event: str, /, **values: str | float | bool | None) -> None:
         """See `Context.log`."""
-        job = self.held.job
-        emit(event, job=str(job.id), kind=job.kind, attempt=job.attempt, **values)
+        tell(self.held.job, event, values)
+
+
+def tell(job: ClaimedJob, event: str, values: Mapping[str, Value]) -> None:
+    """Tell a line of a handler; what names the job is ours to say."""
+    ours: dict[str, Value] = {
+        "job": str(job.id),
+        "kind": job.kind,
+        "attempt": job.attempt,
+    }
+    emit(event, **(dict(values) | ours))
 
 
 TIMED_OUT: Final = Retry(code=HANDLER_TIMEOUT, error="the hard deadline passed")

@@ -151,7 +151,7 @@ class Settler:
                 self._until_settled([each])
             return
         (ended,) = left
-        if isinstance(ended.ending, Fail):
+        if _is_last_word(ended.ending):
             emit(
                 "job unsettled", job=str(ended.held.job.id), error=type(error).__name__
             )
@@ -227,7 +227,7 @@ class Settler:
         """Tell what became of an ending; return another one to settle instead."""
         job = str(ended.held.job.id)
         match result:
-            case Unstorable() if isinstance(ended.ending, Fail):
+            case Unstorable() if _is_last_word(ended.ending):
                 emit("job unsettled", job=job, error=storable(result.error))
                 return None
             case Unstorable():
@@ -245,6 +245,11 @@ class Settler:
             case _:
                 emit("job settled", job=job, ending=type(ended.ending).__name__)
                 return None
+
+
+def _is_last_word(ending: Ending) -> bool:
+    """Whether nothing simpler is left to be written than this ending."""
+    return isinstance(ending, Fail) and not ending.changes
 
 
 def _is_plain(ended: Ended) -> bool:

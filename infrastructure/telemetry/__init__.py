@@ -1,5 +1,5 @@
 """What the processes tell about themselves: structured events, one line each."""
 
-from infrastructure.telemetry.log import emit, listen, show
+from infrastructure.telemetry.log import Value, emit, listen, show
 
-__all__ = ["emit", "listen", "show"]
+__all__ = ["Value", "emit", "listen", "show"]

@@ -22,7 +22,7 @@ _listeners: list[Listener] = []
 _lock = threading.Lock()
 
 
-def emit(event: str, **values: Value) -> None:
+def emit(event: str, /, **values: Value) -> None:
     """Tell every listener that `event` happened."""
     for listener in tuple(_listeners):
         listener(event, values)
@@ -41,7 +41,9 @@ def listen(listener: Listener) -> Generator[None]:
 def show(event: str, values: dict[str, Value]) -> None:
     """Write the event as one JSON line on standard error."""
     at = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime())
-    line = json.dumps({"at": at + "Z", "pid": os.getpid(), "event": event} | values)
+    ours = {"at": at + "Z", "pid": os.getpid(), "event": event}
+    # First and last: what a handler names alike must not stand for what we say.
+    line = json.dumps(ours | values | ours)
     with _lock, contextlib.suppress(OSError, ValueError):
         # A closed terminal must not end the worker.
         if _is_still_itself(sys.stderr):

@@ -366,5 +366,5 @@ class MemoryContext:
     def progress(self, value: JsonObject) -> None:
         """Nobody looks."""
 
-    def log(self, event: str, **values: str | float | bool | None) -> None:
+    def log(self, event: str, /, **values: str | float | bool | None) -> None:
         """Nobody reads."""

@@ -29,6 +29,19 @@ def test_a_line_never_goes_into_what_has_taken_over_the_number(
     assert other.read_text() == ""
 
 
+def test_no_value_stands_for_what_every_line_says_itself(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stream = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", stream)
+
+    show("told", {"event": "forged", "pid": 1, "at": "never", "n": 1})
+
+    line = json.loads(stream.getvalue())
+    assert (line["event"], line["pid"], line["n"]) == ("told", os.getpid(), 1)
+    assert line["at"] != "never"
+
+
 def test_a_descriptor_that_was_closed_ends_nobody(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

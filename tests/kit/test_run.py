@@ -218,7 +218,6 @@ def test_progress_log_and_questions_are_written_down() -> None:
     [
         lambda ctx: ctx.progress({"page": object()}),
         lambda ctx: ctx.log("page", rows=object()),
-        lambda ctx: ctx.log("page", job="mine"),
     ],
 )
 def test_progress_and_log_lines_that_are_no_json_fail_the_handler(

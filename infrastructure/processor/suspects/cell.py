@@ -22,11 +22,11 @@ import msgspec
 from application.job_kinds import Kinds
 from domain.event import JsonObject
 from domain.jobs.verdict import Ending, Unfit
-from domain.text import storable
+from domain.text import clean, storable
 from infrastructure.errors import said
 from infrastructure.processor.claimed import ClaimedJob
 from infrastructure.processor.leases import Held
-from infrastructure.processor.running import decoded, handled, progress_text
+from infrastructure.processor.running import decoded, handled, progress_text, tell
 from infrastructure.processor.suspects.endings import told
 from infrastructure.processor.suspects.kin import die_with_parent
 from infrastructure.processor.suspects.wire import (
@@ -41,7 +41,7 @@ from infrastructure.processor.suspects.wire import (
     Wire,
     WireError,
 )
-from infrastructure.telemetry import emit, listen
+from infrastructure.telemetry import Value, listen
 
 _FIRST_TO_DIE: Final = "1000"
 """When memory runs out, the kernel ends a cell and not its worker."""
@@ -126,7 +126,13 @@ class _Relay:
         self._wire.send(Progress(msgspec.json.decode(progress_text(value))))
 
     def log(self, event: str, values: dict[str, str | float | bool | None]) -> None:
-        self._wire.send(Log(event, values))
+        # On the wire texts must be UTF-8 already.
+        told = {clean(name): _cleaned(value) for name, value in values.items()}
+        self._wire.send(Log(clean(event), told))
+
+
+def _cleaned(value: Value) -> Value:
+    return clean(value) if isinstance(value, str) else value
 
 
 class CellContext:
@@ -186,7 +192,6 @@ class CellContext:
         """See `Context.progress`."""
         self._relay.show(value)
 
-    def log(self, event: str, **values: str | float | bool | None) -> None:
+    def log(self, event: str, /, **values: str | float | bool | None) -> None:
         """See `Context.log`."""
-        job = self._job
-        emit(event, job=str(job.id), kind=job.kind, attempt=job.attempt, **values)
+        tell(self._job, event, values)

@@ -45,7 +45,13 @@ def told(ending: Ending) -> Ended:
     """Return an ending as a message; one that cannot be told has failed for good."""
     try:
         return _told(ending)
-    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+    except (
+        AttributeError,  # changes of somebody's own make
+        TypeError,
+        ValueError,
+        OverflowError,
+        RecursionError,
+    ) as error:
         return _told(Fail(code="unstorable_result", error=type(error).__name__))
 
 

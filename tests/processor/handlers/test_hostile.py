@@ -26,6 +26,7 @@ from domain.jobs.outcome import (
     Retry,
     Snooze,
 )
+from domain.stream import Change
 from infrastructure.processor.running import (
     LARGEST_PROGRESS_BYTES,
     LARGEST_RESULT_BYTES,
@@ -138,6 +139,22 @@ def shows(progress: object) -> Callable[[Context], Outcome]:
     return handler
 
 
+def logs_as_if_it_were_us(ctx: Context) -> Outcome:
+    names = ("event", "job", "kind", "attempt", "at", "pid", "self", "values")
+    ctx.log(BAD, **dict.fromkeys(names, "forged"))
+    return Completed()
+
+
+def malformed() -> Change:
+    return Change(
+        ref=cast("Any", 7),
+        tenant_id="default",
+        expected=0,
+        events=cast("Any", (object(),)),
+        state=cast("Any", None),
+    )
+
+
 def recurses(ctx: Context) -> Outcome:
     return recurses(ctx)
 
@@ -215,6 +232,20 @@ CASES: dict[str, tuple[Callable[[Context], Outcome], str]] = {
     "fail code is bad": (says(Fail(code=BAD)), CLEAN),
     "fail error is long": (says(Fail(code="no", error=LONG)), "no"),
     "ambiguous error is bad": (says(Ambiguous(code="no", error=BAD)), "no"),
+    "logs as if it were us": (logs_as_if_it_were_us, SUCCEEDED),
+    "changes are no tuple": (
+        says(Fail(code="no", changes=cast("Any", [malformed()]))),
+        CRASHED,
+    ),
+    "changes are none": (says(Fail(code="no", changes=cast("Any", (1,)))), CRASHED),
+    "changes are malformed": (
+        says(Completed(changes=(malformed(),))),
+        UNSTORABLE,
+    ),
+    "changes of a failure are malformed": (
+        says(Fail(code="no", changes=(malformed(),))),
+        UNSTORABLE,
+    ),
     "retry waits for ever": (
         says(Retry(code="no", not_before_seconds=float("inf"))),
         "no",
@@ -261,6 +292,21 @@ def test_a_snooze_into_the_far_future_and_a_park_with_bad_text_are_kept(
         until(lambda: history(connection, job)[-1] == "parked")
 
     assert facts(connection, job, "job.parked")[0]["cause"] == CLEAN
+
+
+def test_what_names_the_job_in_a_line_of_a_handler_is_ours_to_say(
+    database: TestDatabase,
+) -> None:
+    job = enqueue(database.connect(), "hostile")
+
+    with worker_here(
+        database, kind("hostile", lambda _, ctx: logs_as_if_it_were_us(ctx))
+    ) as (_, events):
+        (line,) = events.wait_for(BAD)
+
+    assert line["job"] == str(job)
+    assert (line["kind"], line["attempt"]) == ("hostile", 1)
+    assert line["self"] == "forged"
 
 
 def test_a_cancel_with_bad_text_is_cancelled(database: TestDatabase) -> None:
