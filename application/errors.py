@@ -24,7 +24,8 @@ class NotFoundError(ApplicationError):
         """Name what was looked for and by which id."""
         self.what = what
         self.key = key
-        super().__init__(f"there is no {what} {key}")
+        shown = " ".join(key.splitlines())  # a person gave it, whatever it is
+        super().__init__(f"there is no {what} {shown}")
 
 
 class StateConflictError(ApplicationError):

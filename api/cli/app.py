@@ -113,7 +113,7 @@ def run(installation: Installation, arguments: Sequence[str]) -> int:
         # No arguments at all, or whoever read the output has left.
         return ended.code if isinstance(ended.code, int) else FAILED
     except UnicodeEncodeError:
-        complain("an argument or a setting is no text of UTF-8")
+        complain(f"{_unreadable(arguments)} is no text of UTF-8")
         return USAGE
     except OSError as error:
         complain(f"{error.filename or 'system'}: {error.strerror or error}")
@@ -131,6 +131,16 @@ def _refuse_usage(error: click.UsageError) -> int:
     else:
         complain(error.format_message())
     return USAGE
+
+
+def _unreadable(arguments: Sequence[str]) -> str:
+    """Return which argument is no text; names of files need not be."""
+    before = ""
+    for place, argument in enumerate(arguments, start=1):
+        if any("\ud800" <= letter <= "\udfff" for letter in argument):
+            return before if before.startswith("--") else f"argument {place}"
+        before = argument
+    return "a setting"
 
 
 def _bug(error: Exception) -> str:

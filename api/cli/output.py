@@ -34,7 +34,9 @@ def show_rows(names: Sequence[str], rows: Iterable[Sequence[Text]]) -> None:
     """
     console = screen()
     head = (len(names) + 1) // 2
-    rows = [[Text(visible(each.plain), each.style) for each in row] for row in rows]
+    rows = [
+        [Text(_on_one_line(each.plain), each.style) for each in row] for row in rows
+    ]
     if console.width < _NARROW:
         for row in rows:
             console.print(Text("  ").join(row[:head]), soft_wrap=True)
@@ -49,18 +51,44 @@ def show_rows(names: Sequence[str], rows: Iterable[Sequence[Text]]) -> None:
     console.print(table)
 
 
-_INVISIBLE: Final = dict.fromkeys(
-    (*range(10), *range(11, 32), *range(127, 160)), "\ufffd"
+# Controls but for the end of a line, and what turns the order of letters around.
+_DRIVING: Final = (
+    *range(10),
+    *range(11, 32),
+    *range(127, 160),
+    0x2028,
+    0x2029,
+    *range(0x202A, 0x202F),
+    *range(0x2066, 0x206A),
 )
+_INVISIBLE: Final = dict.fromkeys(_DRIVING, "\ufffd")
+# In JSON they stand in texts alone, where every one has an escaped form.
+_ESCAPED: Final = {code: f"\\u{code:04x}" for code in _DRIVING}
+
+_LONGEST_LINE: Final = 2_000
+"""Of an error, which quotes what was given: that may be a megabyte."""
 
 
 def visible(text: str) -> str:
     """Return text whose control characters cannot drive the terminal.
 
     What shops, panels and operators wrote is shown; it must not move the cursor,
-    rename the window or hide a line.
+    rename the window, hide a line or show itself backwards.
     """
     return text.translate(_INVISIBLE)
+
+
+def _on_one_line(text: str) -> str:
+    """Return the text of one cell, which begins no line that looks like another row."""
+    return visible(" ".join(text.split("\n")))
+
+
+def _shortened(line: str) -> str:
+    """Return a line of an error: beginning and end name the fault and the remedy."""
+    if len(line) <= _LONGEST_LINE:
+        return line
+    half = _LONGEST_LINE // 2
+    return f"{line[:half]} … {line[-half:]}"
 
 
 def say(*lines: str) -> None:
@@ -72,7 +100,7 @@ def say(*lines: str) -> None:
 
 def document(value: object) -> None:
     """Write one JSON document as one line."""
-    sys.stdout.write(msgspec.json.encode(value).decode() + "\n")
+    sys.stdout.write(msgspec.json.encode(value).decode().translate(_ESCAPED) + "\n")
     sys.stdout.flush()
 
 
@@ -85,6 +113,7 @@ def aside(text: str, style: str = "") -> None:
 
 def complain(text: str) -> None:
     """Write an error as one line on standard error."""
+    told = "\n".join(_shortened(line) for line in text.split("\n"))
     Console(stderr=True, highlight=False, soft_wrap=True).print(
-        Text("error: ", style="bold red").append(visible(text), style="default")
+        Text("error: ", style="bold red").append(visible(told), style="default")
     )

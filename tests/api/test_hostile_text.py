@@ -33,6 +33,32 @@ def test_no_stored_text_reaches_the_terminal_as_a_command(
     assert not set(result.out) & set("\x1b\x07\x9b")
 
 
+def test_what_turns_letters_around_is_seen_as_such(
+    counterfoil: Command, database: TestDatabase
+) -> None:
+    """A code told backwards would read as another one."""
+    job = enqueue(database.connect(), "report", args={"\u202edeeccus\u2066": 1})
+
+    told = counterfoil("job", job)
+    document = counterfoil("job", job, "--json")
+
+    assert "\ufffddeeccus\ufffd" in told.out
+    assert "\\u202edeeccus\\u2066" in document.out
+    assert document.document["args"] == ["\u202edeeccus\u2066"]
+
+
+def test_text_of_two_lines_is_no_second_row(
+    counterfoil: Command, database: TestDatabase
+) -> None:
+    connection = database.connect()
+    job = enqueue(connection, "report")
+    counterfoil("cancel", job, "--reason", "first\nsecond")
+
+    told = counterfoil("job", job)
+
+    assert "first second" in told.out
+
+
 def test_a_refused_line_of_a_file_drives_no_terminal_either(
     counterfoil: Command, tmp_path: Path
 ) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, cast
 
 import psycopg
@@ -130,7 +131,7 @@ def test_s23_what_no_member_is_made_for_is_refused_by_its_path(
         where = f"[1].{where}" if entry == "enqueue_many" else where
         for name, value in OBJECTS.items():
             asked = cast("Request", replaced(right, path, value))
-            said = _said(connection, lambda asked=asked: ask(client, asked))
+            said = _said(connection, partial(ask, client, asked))
             if name in FITS.get(path, ()):
                 continue
             if not said.startswith((where, where.rpartition(".")[0] or where)):
