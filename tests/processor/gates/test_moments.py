@@ -31,7 +31,8 @@ GATED = Gated(gate=PANEL, cause="maintenance_active")
 PATIENCE_S = 30
 
 STOP = """
-CREATE FUNCTION public.wait_at_commit() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION public.wait_at_commit() RETURNS trigger LANGUAGE plpgsql
+SET lock_timeout = 0 AS $$
 BEGIN
     PERFORM pg_advisory_xact_lock_shared(42);
     RETURN NULL;
