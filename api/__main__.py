@@ -11,11 +11,26 @@ from infrastructure.bootstrap import Composition
 
 def main() -> None:
     """Run `counterfoil` with this process's arguments and environment."""
+    _open_standard_streams()
     output: object = sys.stdout
     if isinstance(output, io.TextIOWrapper):
         # A terminal of another alphabet shows what it cannot write as its code.
         cast("io.TextIOWrapper", output).reconfigure(errors="backslashreplace")
     sys.exit(run(Composition(os.environ), sys.argv[1:]))
+
+
+def _open_standard_streams() -> None:
+    """Let whoever closed one of them have silence.
+
+    A connection to the database that got its number would be told what is written.
+    """
+    for fd, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            null = os.open(os.devnull, os.O_RDWR)
+            os.dup2(null, fd)
+            if null != fd:
+                os.close(null)
+            setattr(sys, name, os.fdopen(fd, "w" if fd else "r", encoding="utf-8"))
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from infrastructure.demo import (
 )
 from infrastructure.errors import InfrastructureError
 from infrastructure.extensions.extensions import Extensions
+from infrastructure.first_process import leave_the_first_place
 from infrastructure.installation import (
     Place,
     Services,
@@ -116,6 +117,7 @@ class Composition:
             CounterfoilError: it could not be started; see `open_installation`, and
                 `Extensions.require`, which comes before anything is opened.
         """
+        leave_the_first_place()
         self.extensions.require()
         with (
             listen(show),

@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Final, Protocol
 
-from infrastructure.errors import place_of
+from infrastructure.errors import InfrastructureError, place_of
 from infrastructure.telemetry import emit
 
 DEAD_THREAD: Final = 70
@@ -39,11 +39,25 @@ class Runnable(Protocol):
         ...
 
 
+_NO_THREADS: Final = (
+    "raise the limits of processes and memory, or run less at once "
+    "(COUNTERFOIL_QUEUE_CRITICAL and its siblings)"
+)
+
+
 def work_until_stopped(worker: Runnable) -> None:
-    """Run `worker` until a signal asks it to stop; return when it has stopped."""
+    """Run `worker` until a signal asks it to stop; return when it has stopped.
+
+    Raises:
+        InfrastructureError: the system gives no more threads.
+    """
     threading.excepthook = _end_the_process
     with _stop_signal() as stop:
-        worker.start()
+        try:
+            worker.start()
+        except RuntimeError as error:
+            msg = f"{error}; {_NO_THREADS}"
+            raise InfrastructureError(msg) from error
         _ours.update(threading.enumerate())
         # Not for ever: a signal that arrives while the main thread is stopped (SIGCONT,
         # then SIGTERM at once) is taken by another thread and wakes this one not.
@@ -54,9 +68,10 @@ def work_until_stopped(worker: Runnable) -> None:
 
 def leave(code: int) -> None:
     """End the process now: a handler inside a provider call cannot hold it up."""
-    with suppress(OSError, ValueError):  # a handler may have closed them
-        sys.stdout.flush()
-        sys.stderr.flush()
+    for stream in (sys.stdout, sys.stderr):
+        # Its disk may be full; a handler may have closed it, or put anything there.
+        with suppress(Exception):
+            stream.flush()
     os._exit(code)
 
 

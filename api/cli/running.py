@@ -1,5 +1,7 @@
 """`up`, `worker` and `migrate`: processes that run, and what they run on."""
 
+from contextlib import suppress
+
 import rich_click as click
 
 from api.cli.options import as_json, command, option
@@ -33,7 +35,8 @@ def up(installation: Installation, *, ephemeral: bool, as_json: bool) -> None:
     """
 
     def announce(services: Services) -> None:
-        _announce(services, as_json=as_json)
+        with suppress(OSError):  # whoever should read it may be gone, its disk full
+            _announce(services, as_json=as_json)
 
     installation.work(announce, up_to_date=True, ephemeral=ephemeral)
 
@@ -56,7 +59,8 @@ def worker(installation: Installation, *, as_json: bool) -> None:
     """
 
     def announce(services: Services) -> None:
-        _announce(services, as_json=as_json)
+        with suppress(OSError):  # whoever should read it may be gone, its disk full
+            _announce(services, as_json=as_json)
 
     installation.work(announce)
 

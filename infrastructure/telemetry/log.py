@@ -7,6 +7,7 @@ Listeners see every event as it happens; tests wait for them instead of sleeping
 import contextlib
 import io
 import json
+import math
 import os
 import sys
 import threading
@@ -43,12 +44,23 @@ def show(event: str, values: dict[str, Value]) -> None:
     at = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime())
     ours = {"at": at + "Z", "pid": os.getpid(), "event": event}
     # First and last: what a handler names alike must not stand for what we say.
-    line = json.dumps(ours | values | ours)
+    line = json.dumps(ours | _finite(values) | ours)
+    error: object = sys.stderr
     with _lock, contextlib.suppress(OSError, ValueError):
-        # A closed terminal must not end the worker.
-        if _is_still_itself(sys.stderr):
+        # A closed terminal must not end the worker, and there may be none at all.
+        if error is not None and _is_still_itself(sys.stderr):
             sys.stderr.write(line + "\n")
             sys.stderr.flush()
+
+
+def _finite(values: dict[str, Value]) -> dict[str, Value]:
+    """Return the values with a text for each number that JSON does not have."""
+    return {
+        name: str(value)
+        if isinstance(value, float) and not math.isfinite(value)
+        else value
+        for name, value in values.items()
+    }
 
 
 _files: weakref.WeakKeyDictionary[TextIO, tuple[int, int]] = weakref.WeakKeyDictionary()

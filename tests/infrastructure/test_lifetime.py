@@ -95,3 +95,36 @@ def test_a_thread_of_ours_that_exits_ends_the_worker_as_any_that_dies() -> None:
     assert done.returncode == 70
     told = json.loads(done.stderr)
     assert (told["event"], told["thread"]) == ("thread died", "settler")
+
+
+HAS_NO_THREADS = """
+import threading
+from infrastructure.errors import InfrastructureError
+from infrastructure.lifetime import work_until_stopped
+
+class Worker:
+    def start(self):
+        raise RuntimeError("can't start new thread")
+
+    def stop(self):
+        raise AssertionError
+
+try:
+    work_until_stopped(Worker())
+except InfrastructureError as error:
+    print(error)
+"""
+
+
+def test_a_machine_that_gives_no_more_threads_is_told_with_a_remedy() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", HAS_NO_THREADS],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+
+    assert done.stdout.startswith("can't start new thread; raise the limits of ")
+    assert "COUNTERFOIL_QUEUE_CRITICAL" in done.stdout

@@ -6,6 +6,7 @@ import os
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from infrastructure.telemetry import show
@@ -66,3 +67,24 @@ def test_a_stream_without_a_descriptor_is_written_to(
     show("told", {})
 
     assert json.loads(stream.getvalue())["event"] == "told"
+
+
+def test_without_a_standard_error_there_is_silence(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sys, "stderr", None)
+
+    show("told", {})
+
+
+def test_whatever_a_handler_logs_the_line_is_json_and_says_itself_when_and_who(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stream = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", stream)
+
+    show("told", {"at": "noon", "pid": "mine", "share": float("nan"), "n": 1.5})
+
+    line = msgspec.json.decode(stream.getvalue())  # strict, as readers of logs are
+    assert (line["event"], line["pid"], line["at"][:2]) == ("told", os.getpid(), "20")
+    assert (line["share"], line["n"]) == ("nan", 1.5)
