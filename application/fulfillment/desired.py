@@ -5,6 +5,7 @@ from uuid import UUID
 from domain.entitlement.state import Desired
 from domain.fulfillment.aggregate import FulfillmentOperation
 from domain.fulfillment.operations import KNOWN
+from domain.order.parse import MOST_GRACE_SECONDS
 
 INVALID = "invalid_desired_state"
 UNSUPPORTED = "unsupported_operation"
@@ -34,17 +35,9 @@ def _is_sound(desired: Desired) -> bool:
         (traffic is None or 0 <= traffic <= _LARGEST_TRAFFIC)
         # 0 devices does not exist: the panel reads it as "no limit".
         and (devices is None or 0 < devices <= _LARGEST_DEVICES)
-        and desired.grace_seconds >= 0
-        and _has_expiry(desired)
+        and 0 <= desired.grace_seconds <= MOST_GRACE_SECONDS
         and all(_is_uuid(squad) for squad in desired.squad_ids)
     )
-
-
-def _has_expiry(desired: Desired) -> bool:
-    try:
-        return desired.remote_expire_at.tzinfo is not None
-    except OverflowError:
-        return False
 
 
 def _is_uuid(text: str) -> bool:

@@ -1,12 +1,15 @@
 """One customer's access: what is owed, what will be, and what the panel showed."""
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
 import msgspec
 
 from domain.event import Instant
 from domain.stream import State
+
+_LAST = datetime.max.replace(tzinfo=UTC)
+"""Where the calendar ends: a year of grace behind the last end would go beyond it."""
 
 
 class Desired(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,7 +28,8 @@ class Desired(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def remote_expire_at(self) -> datetime:
         """The expiry that the panel shows, truncated to its milliseconds."""
-        return truncated_to_ms(self.ends_at + timedelta(seconds=self.grace_seconds))
+        grace = timedelta(seconds=self.grace_seconds)
+        return truncated_to_ms(self.ends_at + min(grace, _LAST - self.ends_at))
 
 
 class Upcoming(msgspec.Struct, frozen=True, kw_only=True):

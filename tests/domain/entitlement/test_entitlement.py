@@ -27,6 +27,7 @@ from domain.entitlement.state import (
 )
 from domain.entitlement.timeline import LAST_INSTANT
 from domain.errors import IllegalTransitionError
+from domain.order.parse import MOST_GRACE_SECONDS
 
 AT = datetime(2026, 8, 1, 12, tzinfo=UTC)
 ORDER = UUID(int=1)
@@ -196,6 +197,14 @@ def test_grace_is_added_to_what_is_pushed_and_not_to_what_is_owed() -> None:
 
     assert state.ends_at == AT
     assert state.remote_expire_at == AT + timedelta(hours=1)
+
+
+def test_the_longest_grace_behind_the_last_end_stays_within_the_calendar() -> None:
+    last = Desired(ends_at=LAST_INSTANT, grace_seconds=MOST_GRACE_SECONDS)
+
+    assert last.remote_expire_at == datetime(
+        9999, 12, 31, 23, 59, 59, 999_000, tzinfo=UTC
+    )
 
 
 SETTLEMENTS = st.lists(
