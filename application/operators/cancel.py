@@ -5,6 +5,7 @@ running job      ► its worker is asked to stop, and knows within one heartbeat
 dead job         ► its failed record is cancelled: no retry revives it any more
 cancelled        ► nothing, it is so already
 succeeded        ► refused: final is final (I6)
+carrying others  ► refused: orders that were paid before would have no work (I1)
 """
 
 from application.operators.action import GONE, Action
@@ -17,8 +18,11 @@ from domain.fulfillment import commands as operations
 from domain.fulfillment.aggregate import FulfillmentOperation
 from domain.fulfillment.aggregate import Stage as OperationStage
 from domain.jobs.aggregate import Cancel, Job, Stage
-from domain.stream import Change
+from domain.order.aggregate import Order
+from domain.order.aggregate import Stage as OrderStage
+from domain.stream import Change, Ref, StreamKind
 
+_CARRYING = "carrying others"
 _LIVE = frozenset({Stage.WAITING, Stage.RUNNING})
 
 
@@ -40,6 +44,8 @@ def _decide(
     operation = state_of(locked, target.record, FulfillmentOperation)
     if operation is not None and operation.stage is OperationStage.SUCCEEDED:
         return Refused(f"operation_{operation.stage}")
+    if operation is not None and _carries_others(locked, target, operation):
+        return Refused(f"operation_{_CARRYING}")
     job = state_of(locked, target.job, Job)
     if target.job is not None and job is None:
         return GONE
@@ -52,11 +58,32 @@ def _decide(
     return GONE if job is None else Refused(f"job_{job.stage}")
 
 
+def _carries_others(
+    locked: Locked, target: Target, operation: FulfillmentOperation
+) -> bool:
+    """Whether orders that were paid before have no other work than the operation."""
+    if operation.stage is OperationStage.CANCELLED:
+        return False
+    return any(_waits(locked, target, ref) for ref in target.carried)
+
+
+def _waits(locked: Locked, target: Target, ref: Ref) -> bool:
+    """Whether `ref` ended because the target carries it, and its order still waits."""
+    covered = state_of(locked, ref, FulfillmentOperation)
+    if covered is None or target.record is None or covered.order is None:
+        return False
+    order = state_of(locked, Ref(StreamKind.ORDER, covered.order), Order)
+    is_paid = order is not None and order.stage is OrderStage.PAID
+    return is_paid and covered.covered_by == target.record.id
+
+
 def _remedy(what: str, stage: str) -> str:
     match stage:
         case "discarded":
             return f"a dead {what} does not run; leave it, or retry it"
         case "changing":
             return "ask again"
+        case _ if stage == _CARRYING:
+            return "what was paid before it waits for it: refund its own order instead"
         case _:
             return FINAL

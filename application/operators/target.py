@@ -4,6 +4,7 @@ Both ids lead to the same pair, so retrying a job retries its record, and the ot
 way round: one use case, two routes (mechanisms 25).
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Protocol
 from uuid import UUID
@@ -17,6 +18,7 @@ from application.ports import Streams
 from application.unit import Head
 from domain.event import JsonObject
 from domain.fulfillment.aggregate import FulfillmentOperation
+from domain.fulfillment.operations import CREATE
 from domain.jobs.aggregate import Job
 from domain.jobs.events import Succeeded
 from domain.stream import Ref, StreamKind
@@ -54,11 +56,15 @@ class Target:
     tenant_id: str
     correlation_id: str
     unique_key: str | None = None
+    carried: tuple[Ref, ...] = ()
+    """Operations that the record carries, or might by the time it is locked, and the
+    orders that wait for them."""
 
     @property
     def refs(self) -> tuple[Ref, ...]:
         """The heads to lock."""
-        return tuple(ref for ref in (self.record, self.job) if ref is not None)
+        own = tuple(ref for ref in (self.record, self.job) if ref is not None)
+        return (*own, *self.carried)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +108,8 @@ class Targets:
             return None
         args = self.streams.job_args(id_)
         record = None if args is None else self._record(head, head.state, args)
-        return _target(head, job=ref, record=record, key=head.state.unique_key)
+        key = head.state.unique_key
+        return self._target(head, job=ref, record=record, key=key)
 
     def _record(self, head: Head, job: Job, args: JsonObject) -> Ref | None:
         """Return the record of the job's own tenant that it serves, by its key.
@@ -133,19 +140,36 @@ class Targets:
         job = self.streams.live_job_with_key(
             head.tenant_id, key
         ) or self.streams.dead_job_with_key(head.tenant_id, key)
-        return _target(head, job=job, record=ref, key=key)
+        return self._target(head, job=job, record=ref, key=key)
 
+    def _target(
+        self, head: Head, *, job: Ref | None, record: Ref | None, key: str | None
+    ) -> Target:
+        return Target(
+            job=job,
+            record=record,
+            tenant_id=head.tenant_id,
+            correlation_id=head.correlation_id,
+            unique_key=key,
+            carried=() if record is None else tuple(self._carried(record)),
+        )
 
-def _target(
-    head: Head, *, job: Ref | None, record: Ref | None, key: str | None
-) -> Target:
-    return Target(
-        job=job,
-        record=record,
-        tenant_id=head.tenant_id,
-        correlation_id=head.correlation_id,
-        unique_key=key,
-    )
+    def _carried(self, record: Ref) -> Iterator[Ref]:
+        """Yield what a `create` carries or may yet: what is older and not delivered.
+
+        Nothing older is born afterwards, so under their locks this is all there is.
+        """
+        head = self.streams.head(record)
+        state = None if head is None else head.state
+        if not isinstance(state, FulfillmentOperation) or state.operation != CREATE:
+            return
+        entitlement = state.entitlement
+        rows = () if entitlement is None else self.streams.operations_of(entitlement)
+        for row in rows:
+            is_older = row.desired_version < state.desired_version
+            if is_older and row.order is not None and not row.order_fulfilled:
+                yield row.ref
+                yield Ref(StreamKind.ORDER, row.order)
 
 
 def _as_id(key: str) -> UUID | None:

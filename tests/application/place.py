@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from application.operators.action import Done
+from application.operators.cancel import cancel_job
 from application.operators.instruction import instruct
 from application.operators.operate import Operate, Operated, Wanted
 from application.operators.retry import retry_job
@@ -79,6 +80,12 @@ class Place:
         targets = Targets(self.streams, self.streams, self.parts.kinds)
         retry = retry_job(targets, self.parts.store, new_id)
         return retry(str(id_), instruct("ann", "it is repaired"))
+
+    def cancel(self, id_: UUID) -> Done:
+        """End what is not finished, as an operator does."""
+        targets = Targets(self.streams, self.streams, self.parts.kinds)
+        cancel = cancel_job(targets, self.parts.store, new_id)
+        return cancel(str(id_), instruct("ann", "it was a mistake"))
 
     def at_the_panel(self, method: str, path: str, **members: object) -> None:
         """Do something there behind everybody's back."""
