@@ -6,7 +6,7 @@ the claims or heartbeats of a whole process, so everything is looked at again.
 
 import re
 from collections.abc import Iterator
-from inspect import iscoroutinefunction
+from inspect import isasyncgenfunction, iscoroutinefunction, isgeneratorfunction
 from typing import Final
 
 import msgspec
@@ -53,7 +53,7 @@ def _rules(kind: AnyKind) -> Iterator[tuple[bool, str]]:
     yield _is_struct(kind.args), "args: a class that is derived from msgspec.Struct"
     yield (
         _is_plain_function(kind.handler),
-        "handler: a plain function; a coroutine is no Outcome",
+        "handler: a plain function; a coroutine or a generator is no Outcome",
     )
     yield kind.queue in QUEUES, f"queue: one of {', '.join(QUEUES)}"
     yield _has_attempts(kind.budget), "budget: a Budget of 1 to 1,000 attempts"
@@ -83,7 +83,13 @@ def _is_struct(args: object) -> bool:
 
 
 def _is_plain_function(handler: object) -> bool:
-    return callable(handler) and not iscoroutinefunction(handler)
+    called = getattr(handler, "__call__", None)  # noqa: B004 - its own, to be looked at
+    return callable(handler) and not any(
+        is_another(it) for it in (handler, called) for is_another in _OTHER_FUNCTIONS
+    )
+
+
+_OTHER_FUNCTIONS: Final = (iscoroutinefunction, isgeneratorfunction, isasyncgenfunction)
 
 
 def _has_attempts(budget: object) -> bool:

@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 import msgspec
 
 from application.admission import refusal_of
-from application.job_kinds import AnyKind
+from application.job_kinds import AnyKind, JobKind
 from counterfoil._recorded import Book, Line
 from counterfoil._stored import as_read, as_stored, unstorable
 from domain.event import Instant, JsonObject
@@ -101,11 +101,12 @@ def run(  # noqa: PLR0913 - a test names only what it is about
 
     Raises:
         InvalidRequestError: no job with these arguments could be enqueued.
-        ValueError: no worker would load the kind; or its handler returned `changes`.
+        TypeError: `kind` is no job kind.
+        ValueError: no worker would load the kind; its handler returned `changes`; or
+            the scene is one that no worker meets.
     """
-    refusal = refusal_of(kind)
-    if refusal is not None:
-        raise _refused(kind, refusal)
+    _refuse_stranger(kind)
+    _refuse_scene(attempt, cancel_after, now)
     claim = _claim(kind, as_stored(args), attempt, now or datetime.now(UTC))
     lease = kind.lease_seconds if seconds_left is None else seconds_left
     held = Held(claim, kind, lease_ends_at=float(lease))
@@ -133,6 +134,32 @@ def run(  # noqa: PLR0913 - a test names only what it is about
         asked=tuple(book.asked),
         exception=book.exception,
     )
+
+
+def _refuse_stranger(kind: AnyKind) -> None:
+    told: object = kind
+    if not isinstance(told, JobKind):
+        msg = f"kind: {type(told).__name__} is no JobKind; call what makes it first"
+        raise TypeError(msg)
+    refusal = refusal_of(kind)
+    if refusal is not None:
+        raise _refused(kind, refusal)
+
+
+def _refuse_scene(attempt: int, cancel_after: int | None, now: datetime | None) -> None:
+    for is_right, rule in (
+        (type(attempt) is int and attempt >= 1, "attempt: a whole number from 1"),
+        (
+            cancel_after is None or (type(cancel_after) is int and cancel_after >= 0),
+            "cancel_after: a whole number from 0, or None",
+        ),
+        (
+            now is None or now.utcoffset() is not None,
+            "now: an instant with its offset; a naive one could mean any hour",
+        ),
+    ):
+        if not is_right:
+            raise ValueError(rule)
 
 
 def _refused(kind: AnyKind, rule: str) -> ValueError:

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -154,12 +154,19 @@ def _draw(json: Path, console: Console) -> None:
     console.print(f"written: {json.with_suffix('.svg')}, -growth.svg and -outages.svg")
 
 
-def _chosen(text: str | None, all_of_them: Sequence[str], what: str) -> list[str]:
-    chosen = text.split(",") if text else list(all_of_them)
-    if unknown := set(chosen) - set(all_of_them):
-        sys.exit(f"no such {what}: {', '.join(sorted(unknown))};"
-                 f" there are {', '.join(all_of_them)}")  # fmt: skip
-    return chosen
+def _list_of(what: str, all_of_them: Sequence[str]) -> Callable[[str], list[str]]:
+    """Return what reads a list of names off the command line."""
+
+    def read(text: str) -> list[str]:
+        chosen = text.split(",")
+        if unknown := sorted(set(chosen) - set(all_of_them)):
+            msg = f"no such {what}: {', '.join(unknown) or 'the empty name'}; "
+            raise argparse.ArgumentTypeError(
+                msg + f"there are {', '.join(all_of_them)}"
+            )
+        return chosen
+
+    return read
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -167,13 +174,20 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--quick", action="store_true", help="a short look; its figures say little"
     )
+    queues = [it.name for it in SYSTEMS]
     parser.add_argument(
-        "--only", metavar="FAMILY,…", help=f"families of: {', '.join(known())}"
+        "--only",
+        metavar="FAMILY,…",
+        type=_list_of("family", known()),
+        default=known(),
+        help=f"families of: {', '.join(known())}",
     )
     parser.add_argument(
         "--systems",
         metavar="NAME,…",
-        help=f"queues of: {', '.join(it.name for it in SYSTEMS)}",
+        type=_list_of("queue", queues),
+        default=queues,
+        help=f"queues of: {', '.join(queues)}",
     )
     parser.add_argument(
         "--out", type=Path, default=Path("var/bench"), help="folder of the report"
@@ -202,13 +216,12 @@ def main() -> int:
         parser.error(f"--out {asked.out}: {error.strerror}; name a folder to write in")
     # Whoever ends a run ends its server and its workers with it.
     signal.signal(signal.SIGTERM, _leave)
-    names = _chosen(asked.systems, [it.name for it in SYSTEMS], "queue")
     console = Console(file=sys.stdout, width=None if sys.stdout.isatty() else 120)
     os.environ.pop("COUNTERFOIL_DATABASE_URL", None)
     run = Run(
         sizes=QUICK if asked.quick else FULL,
-        families=_chosen(asked.only, known(), "family"),
-        systems=[it for it in SYSTEMS if it.name in names],
+        families=asked.only,
+        systems=[it for it in SYSTEMS if it.name in asked.systems],
         out=asked.out,
         console=console,
     )

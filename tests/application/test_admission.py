@@ -1,7 +1,9 @@
 """What a kind of somebody's own must be: each rule broken by one field."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
+from functools import partial
 from typing import Any, cast
 
 import msgspec
@@ -29,6 +31,15 @@ def done(_args: Args, _ctx: Context) -> Outcome:
 
 async def later(_args: Args, _ctx: Context) -> Outcome:
     return Completed()
+
+
+class Later:
+    async def __call__(self, _args: Args, _ctx: Context) -> Outcome:
+        return Completed()
+
+
+def one_by_one(_args: Args, _ctx: Context) -> Iterator[Outcome]:
+    yield Completed()
 
 
 def odd_backoff(base_seconds: object, cap_exponent: object) -> Backoff:
@@ -70,6 +81,9 @@ def test_the_names_of_the_products_kinds_are_kept_for_it() -> None:
         ("args", Args()),
         ("handler", None),
         ("handler", later),
+        ("handler", Later()),
+        ("handler", one_by_one),
+        ("handler", partial(later, Args())),
         ("queue", "mails"),
         ("queue", None),
         ("budget", 3),

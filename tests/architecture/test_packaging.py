@@ -80,6 +80,8 @@ def test_a_wheel_carries_the_packages_and_the_migrations(tmp_path: Path) -> None
         if entry.endswith(".sql")
     )
     assert not (copy / "infrastructure/postgres/migrations").exists()
+    typed = {entry.split("/")[0] for entry in names if entry.endswith("/py.typed")}
+    assert typed == set(PACKAGES)  # or a user's type checker sees none of our types
 
 
 def test_every_requirement_is_pinned_by_hash() -> None:

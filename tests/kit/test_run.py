@@ -148,6 +148,29 @@ def test_arguments_that_could_not_be_enqueued_are_refused(
     assert refused.value.path == path
 
 
+@pytest.mark.parametrize(
+    ("scene", "told"),
+    [
+        ({"attempt": 0}, "attempt: a whole number from 1"),
+        ({"attempt": "2"}, "attempt: a whole number from 1"),
+        ({"cancel_after": -1}, "cancel_after: a whole number from 0"),
+        ({"now": datetime(2026, 8, 1)}, "now: an instant with its offset"),  # noqa: DTZ001 - naive on purpose
+    ],
+)
+def test_a_scene_that_no_worker_meets_is_refused(
+    scene: dict[str, Any], told: str
+) -> None:
+    with pytest.raises(ValueError, match=told):
+        run(kind(says(Completed())), **scene)
+
+
+def test_what_is_no_kind_is_refused_by_name() -> None:
+    def kinds(_settings: object) -> None: ...
+
+    with pytest.raises(TypeError, match="function is no JobKind; call what makes it"):
+        run(cast("Any", kinds))
+
+
 def test_an_exception_is_a_crash_and_is_there_to_be_looked_at() -> None:
     error = KeyError("password=hunter2")
 
