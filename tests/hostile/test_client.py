@@ -63,6 +63,7 @@ JOB: Request = {
     "run_at": LATER,
     "unique_key": "u",
     "serial_key": "s",
+    "concurrency_limit": 2,
     "max_attempts": 1,
     "deadline": LATER,
     "correlation_id": "x",
@@ -72,6 +73,7 @@ NAMED = {
     "run_at": "runAt",
     "unique_key": "uniqueKey",
     "serial_key": "serialKey",
+    "concurrency_limit": "concurrencyLimit",
     "max_attempts": "maxAttempts",
     "correlation_id": "correlationId",
 }
@@ -85,6 +87,7 @@ FITS: dict[str, frozenset[str]] = {
     **dict.fromkeys(("correlation_id", "unique_key", "serial_key"), TEXT),
     "reason": TEXT,
     **dict.fromkeys(("slot", "priority", "max_attempts"), NUMBER),
+    "concurrency_limit": NUMBER,
     **dict.fromkeys(("amountMinor", "discountMinor"), NUMBER),
     **dict.fromkeys(("lines[0]", "lines[0].line", "lines[0].graceSeconds"), NUMBER),
     **dict.fromkeys(("lines[0].trafficBytes", "lines[0].deviceLimit"), NUMBER),

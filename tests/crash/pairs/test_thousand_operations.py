@@ -176,7 +176,7 @@ class Rush:
 
     def wait_over(self) -> None:
         """Return when nothing is left to do; backoffs pass quickly, leases do not."""
-        until(self._is_over, within_s=100 + self.n / 5)
+        until(self._is_over, within_s=100 + self.n / 2)
 
     def _is_over(self) -> bool:
         if self.scene.rows("SELECT 1 FROM counterfoil.jobs LIMIT 1") == []:
