@@ -215,6 +215,8 @@ def _rush(scene: Scene, seed: int, n: int, *, loses_answers: bool) -> None:
 
     _assert_each_ended(scene, rush)
     _assert_never_two_at_once(scene)
+    if not loses_answers:  # then an earlier one in backoff is not waited for
+        _assert_in_order_of_version(scene)
     _assert_last_version_stands(scene)
     _assert_others_were_served(scene)
     if waiting > MANY:
@@ -254,6 +256,19 @@ def _assert_never_two_at_once(scene: Scene) -> None:
     assert max(Counter(runs).values()) == 1
     succeeded = {row[0] for row in scene.rows(ENDS) if row[1] == "succeeded"}
     assert succeeded <= {run.partition(".")[0] for run in runs}
+
+
+def _assert_in_order_of_version(scene: Scene) -> None:
+    """What was carried out at the first attempt succeeded in the order of versions."""
+    again = {
+        str(each.request_id).partition(".")[0]
+        for each in scene.panel.book()
+        if ".2." in str(each.request_id)
+    }
+    done = [row for row in scene.rows(ENDS) if row[1] == "succeeded"]
+    done.sort(key=lambda row: row[4])
+    versions = [row[2] for row in done if row[0] not in again]
+    assert versions == sorted(versions)
 
 
 def _began(request: BookedRequest) -> int:
