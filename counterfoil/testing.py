@@ -15,6 +15,7 @@ own code; a contract test holds all of it to a worker on PostgreSQL.
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from typing import TypeIs
 
 import msgspec
 
@@ -136,14 +137,17 @@ def run(  # noqa: PLR0913 - a test names only what it is about
     )
 
 
-def _refuse_stranger(kind: AnyKind) -> None:
-    told: object = kind
-    if not isinstance(told, JobKind):
-        msg = f"kind: {type(told).__name__} is no JobKind; call what makes it first"
+def _refuse_stranger(kind: object) -> None:
+    if not _is_kind(kind):
+        msg = f"kind: {type(kind).__name__} is no JobKind; call what makes it first"
         raise TypeError(msg)
     refusal = refusal_of(kind)
     if refusal is not None:
         raise _refused(kind, refusal)
+
+
+def _is_kind(value: object) -> TypeIs[AnyKind]:
+    return isinstance(value, JobKind)
 
 
 def _refuse_scene(attempt: int, cancel_after: int | None, now: datetime | None) -> None:

@@ -24,6 +24,8 @@ from infrastructure.processor.suspects.lane import SuspectLane
 from infrastructure.telemetry import emit
 
 _PAUSE_SECONDS: Final = 0.1
+_LONGEST_PAUSE_SECONDS: Final = 5.0
+"""Between claims that are refused again and again: a server may take no writes."""
 
 MOST_UNSETTLED: Final = 2 * PREFETCH
 """Runs of one process that may be over and not yet settled: handlers that are faster
@@ -74,6 +76,7 @@ class ClaimLoop:
         names = [route.lane.queue for route in self._routes]
         self._of_one_lane = {name for name in names if names.count(name) == 1}
         self._looked_at = 0.0
+        self._again_in = _PAUSE_SECONDS
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._loop, name="claim", daemon=True)
         self._worked_at = time.monotonic()
@@ -111,7 +114,8 @@ class ClaimLoop:
             except Exception as error:  # noqa: BLE001 - the job runner: a worker that claims no more would starve its queues
                 # A lost race (deadlock, lock timeout), or a row that cannot be read.
                 emit("claim failed", error=type(error).__name__)
-                self._stop.wait(_PAUSE_SECONDS)
+                self._stop.wait(self._again_in)
+                self._again_in = min(2 * self._again_in, _LONGEST_PAUSE_SECONDS)
 
     def _claim_until_stopped(self, connection: Connection) -> None:
         self.sign.begin()
@@ -121,7 +125,9 @@ class ClaimLoop:
                 # Nobody confirms leases now, so none is taken.
                 continue
             notified = self.notices.take()
-            if self._round(connection, notified):
+            claimed = self._round(connection, notified)
+            self._again_in = _PAUSE_SECONDS
+            if claimed:
                 self._worked_at = time.monotonic()
                 self.sign.end(connection)
                 continue

@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import re
 import resource
 import signal
 import sys
@@ -62,6 +63,11 @@ def grandparent() -> int:
 def loops() -> Outcome:
     while True:
         pass
+
+
+def holds_the_interpreter() -> Outcome:
+    """Search for what takes longer than anybody has, without a pause."""
+    return Completed(result={"found": bool(re.match(r"(a+)+$", "a" * 64 + "b"))})
 
 
 def eats_memory() -> Outcome:
@@ -143,6 +149,7 @@ WAYS: dict[str, Callable[[], Outcome]] = {
         kills_its_parent,
         kills_its_grandparent,
         loops,
+        holds_the_interpreter,
         eats_memory,
         closes_every_file,
         leaves_a_thread,

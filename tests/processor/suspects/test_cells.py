@@ -148,9 +148,9 @@ def test_memory_that_is_not_to_be_had_is_an_error(prison: Prison) -> None:
     assert "MemoryError" in hungry.error
 
 
-def test_an_endless_loop_ends_at_the_hard_deadline(prison: Prison) -> None:
-    """Also one that holds the interpreter."""
-    looping = prison("loops", deadline_seconds=1)
+@pytest.mark.parametrize("way", ["loops", "holds_the_interpreter"])
+def test_an_endless_loop_ends_at_the_hard_deadline(way: str, prison: Prison) -> None:
+    looping = prison(way, deadline_seconds=1)
 
     assert looping == Retry(code="handler_timeout", error="the hard deadline passed")
 

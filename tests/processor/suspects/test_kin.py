@@ -77,6 +77,7 @@ def test_i13_whoever_stops_what_guards_him_stops_no_later_suspect(
 
 def test_every_way_has_its_test() -> None:
     there = {"leaves", "eats_memory", "loops", "leaves_a_thread", "writes_rubbish"}
+    there |= {"holds_the_interpreter"}
     here = {"leaves_children", "leaves_children_and_exits", "comes_back_twice"}
     stops = {"stops_its_parent", "stops_its_grandparent"}
 
