@@ -9,7 +9,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -58,12 +58,15 @@ class Scene:
         with psycopg.connect(self.database.conninfo, autocommit=True) as connection:
             yield connection
 
-    def start_worker(self, conninfo: str | None = None) -> "subprocess.Popen[bytes]":
+    def start_worker(
+        self, conninfo: str | None = None, more: Mapping[str, str] | None = None
+    ) -> "subprocess.Popen[bytes]":
         log = (self.folder / f"worker-{len(self.workers)}.log").open("wb")
         environment = os.environ | {
             "COUNTERFOIL_DATABASE_URL": conninfo or self.database.conninfo,
             "COUNTERFOIL_REMNAWAVE_URL": self.panel.url,
             "COUNTERFOIL_REMNAWAVE_TOKEN": TOKEN,
+            **(more or {}),
         }
         worker = subprocess.Popen(
             [sys.executable, "-m", "api", "worker"],

@@ -1,8 +1,8 @@
 """Tell when this machine's clock and the database's differ.
 
 Leases, backoffs and schedules go by the database's clock alone, so a wrong one here
-harms no job.  It dates log lines and new ids wrongly, and by more than a quarter of
-an hour it errs about which expiry a panel would call past.
+harms no job.  It dates log lines and new ids wrongly, and what a panel asks to wait
+for by a date, if the panel does not tell its own time.
 """
 
 from collections.abc import Callable

@@ -14,6 +14,9 @@ from typing import Any
 import psycopg
 import pytest
 
+from infrastructure.client import Client
+from infrastructure.simulators.panel.faults import FaultRule
+from tests.crash.test_fulfillment_kills import ORDER, staged
 from tests.fixtures.database import TestDatabase
 from tests.fixtures.workers import (
     Gate,
@@ -176,6 +179,46 @@ def test_what_is_for_later_begins_when_the_database_says_so(
     assert history(connection, scheduled) == ["enqueued"]
     database.advance(timedelta(minutes=5))
     until(lambda: is_over(connection))
+
+
+def test_an_order_for_later_is_asked_of_the_panel_when_it_is_due(
+    database: TestDatabase, tmp_path: Path
+) -> None:
+    """And one that the panel refuses for now is tried again after its own delay."""
+    connection = database.connect()
+    later = time_of(connection) + timedelta(minutes=5)
+    with staged(database, tmp_path) as scene:
+        scene.panel.faults.set(FaultRule("error_before", methods=("POST",), times=2))
+        for skew in (AHEAD, BEHIND):
+            scene.start_worker(more=clock(skew))
+        _settle(connection, "later", effectiveAt=later.isoformat())
+        for n in range(4):
+            _settle(connection, f"now-{n}")
+        until(lambda: len(scene.panel.users()) == 2)
+
+        for (delay,) in scene.rows(
+            """
+            SELECT (data->>'retry_at')::timestamptz - recorded_at
+              FROM counterfoil.events WHERE type = 'fulfillment.attempt_failed'
+            """
+        ):
+            assert timedelta(seconds=8.5) < delay < timedelta(seconds=11.5)
+        database.advance(timedelta(seconds=15))
+        until(lambda: len(scene.panel.users()) == 4)
+        asked = {each.username for each in scene.panel.book()}
+        ((username,),) = scene.rows(
+            """
+            SELECT username FROM counterfoil.entitlements WHERE customer_id = 'later'
+            """
+        )
+        assert username not in asked
+        database.advance(timedelta(minutes=5))
+        until(lambda: len(scene.panel.users()) == 5)
+
+
+def _settle(connection: Connection, customer: str, **more: object) -> None:
+    told = {"orderId": customer, "customerId": customer, **more}
+    Client(connection).settle_order({**ORDER, **told})
 
 
 def _count(connection: Connection) -> int:
