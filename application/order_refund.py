@@ -3,36 +3,37 @@
 a line of access that was fanned out ─► the entitlement is disabled, an operation
                                         `disable`, a job
 everything else (an add-on, a topup, ─► order.refunded alone
-an order that is not fanned out yet)
+an order that is not fanned out yet,
+access that was paid for anew since)
 
 An order that is not fanned out yet owes nothing any more: its fan-out sees that it is
 refunded.  Neither decides beside the other's back: the fan-out holds the order to the
 version that it read, and the refund holds the fan-out's job to it.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from uuid import UUID
 
 import msgspec
 
 from application import births
 from application.context import Context
 from application.fulfillment.desired import INVALID
-from application.ports import SettledOrder, Streams
+from application.ports import OperationRow, SettledOrder, Streams
 from application.unit import Ids, changed, guard
 from domain.entitlement import aggregate as entitlements
 from domain.entitlement import timeline
 from domain.entitlement.commands import Disable
 from domain.entitlement.state import Entitlement
 from domain.errors import IllegalTransitionError
+from domain.event import Instant
 from domain.fulfillment.commands import Request
+from domain.fulfillment.operations import CREATE, DISABLE
 from domain.jobs.outcome import Completed, Fail, Outcome
 from domain.order import aggregate as orders
 from domain.order.aggregate import Order
 from domain.order.events import AddonPurchased, Paid
 from domain.stream import Change, Ref
-
-DISABLE = "disable"
 
 
 class OrderRefundArgs(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,7 +55,8 @@ class OrderRefund:
     def __call__(self, args: OrderRefundArgs, ctx: Context) -> Outcome:
         """Return what the refund changes, or why a person has to look."""
         keys = self.streams.order_keys(ctx.tenant_id, args.order_id)
-        if keys.refund is None or keys.refund.id != ctx.job_id:
+        asked_at = keys.refund_asked_at
+        if keys.refund is None or asked_at is None or keys.refund.id != ctx.job_id:
             # Anybody may enqueue a job; a refund is asked for by its own door.
             return Fail(code="not_its_job")
         # First whether the fan-out is over: what it has decided is seen afterwards.
@@ -73,14 +75,14 @@ class OrderRefund:
         if refunded is None:
             return Completed(result={"refunded": 0})
         try:
-            taken_back = self._taken_back(order)
+            taken_back = self._taken_back(order, asked_at)
         except IllegalTransitionError:
             # What the customer has cannot be read, so it cannot be taken back.
             return Fail(code=INVALID)
         changes = (refunded, *taken_back, *fanout)
         return Completed(result={"refunded": 1}, changes=changes)
 
-    def _taken_back(self, order: SettledOrder) -> tuple[Change, ...]:
+    def _taken_back(self, order: SettledOrder, asked_at: Instant) -> tuple[Change, ...]:
         """Return what ends the access that the order has granted, if it has.
 
         Raises:
@@ -91,12 +93,14 @@ class OrderRefund:
         found = self.streams.entitlement_of(
             order.tenant_id, order.birth.customer_id, order.birth.slot
         )
-        if found is None or not self._has_granted(order, found[0].id):
+        if found is None:
             return ()
-        ref, head = found
-        if not isinstance(head.state, Entitlement):
-            return ()
+        (ref, head), rows = found, self.streams.operations_of(found[0].id)
         state = head.state
+        if not isinstance(state, Entitlement) or not _has_granted(order, rows):
+            return ()
+        if self._is_paid_anew(state, rows, asked_at):
+            return ()
         events = entitlements.decide(state, Disable())
         for event in events:
             state = entitlements.evolve(state, event)
@@ -110,7 +114,8 @@ class OrderRefund:
             operation=DISABLE,
             desired_version=state.desired_version,
             desired=msgspec.structs.replace(desired, reset_traffic=False),
-            effective_at=order.read_at,
+            # Not when it is decided: who pays in between has the last word.
+            effective_at=min(asked_at, order.read_at),
             idempotency_key=f"order:{order.birth.order_id}:refund",
         )
         return (
@@ -118,9 +123,25 @@ class OrderRefund:
             *births.requested(self.ids, order.tenant_id, request, order.read_at),
         )
 
-    def _has_granted(self, order: SettledOrder, entitlement: UUID) -> bool:
-        rows = self.streams.operations_of(entitlement)
-        return any(row.order == order.ref.id for row in rows)
+    def _is_paid_anew(
+        self, state: Entitlement, rows: Sequence[OperationRow], asked_at: Instant
+    ) -> bool:
+        """Whether access was paid for after the refund, for at once, and decided."""
+        if state.paid_at is None or state.paid_at <= asked_at:
+            return False
+        planned = {upcoming.version for upcoming in state.upcoming}
+        orders = (
+            self.streams.order(row.order)
+            for row in rows
+            if row.operation == CREATE
+            and row.order is not None
+            and row.desired_version not in planned
+        )
+        return any(it is not None and it.settled_at > asked_at for it in orders)
+
+
+def _has_granted(order: SettledOrder, rows: Sequence[OperationRow]) -> bool:
+    return any(row.order == order.ref.id for row in rows)
 
 
 def _lines(order: SettledOrder) -> tuple[int, ...]:

@@ -39,6 +39,8 @@ class OrderKeys(msgspec.Struct, frozen=True, kw_only=True):
     """The job that decides what the order owes; a topup has none."""
     refund: Ref | None = None
     """The job of the one refund that was asked for under the order's id."""
+    refund_asked_at: Instant | None = None
+    """When it was asked for, however late it is decided."""
 
 
 class OperationRow(msgspec.Struct, frozen=True, kw_only=True):

@@ -20,6 +20,7 @@ from infrastructure.postgres.heads.jobs import READ_DEAD
 from infrastructure.postgres.heads.jobs import head_of as job_head
 from infrastructure.postgres.heads.table import (
     instant,
+    maybe_instant,
     maybe_uuid,
     number,
     text,
@@ -39,11 +40,15 @@ SELECT o.tenant_id, o.correlation_id, o.version, e.type, e.schema, e.data::text,
 """
 
 _ORDER_KEYS: Final = """
-SELECT kind, stream_id, job_id
-  FROM counterfoil.external_keys
- WHERE tenant_id = %(tenant_id)s
-   AND kind IN ('order', 'refund')
-   AND key = %(key)s
+SELECT k.kind, k.stream_id, k.job_id, e.recorded_at
+  FROM counterfoil.external_keys k
+  LEFT JOIN counterfoil.events e
+    ON k.kind = 'refund'
+   AND e.stream_id = k.job_id
+   AND e.version = 1
+ WHERE k.tenant_id = %(tenant_id)s
+   AND k.kind IN ('order', 'refund')
+   AND k.key = %(key)s
 """
 
 _ENTITLEMENT_OF: Final = """
@@ -156,10 +161,12 @@ class PostgresStreams:
         found = {text(row[0]): (uuid(row[1]), maybe_uuid(row[2])) for row in rows}
         order, fanout = found.get("order", (None, None))
         _, refund = found.get("refund", (None, None))
+        asked_at = {text(row[0]): maybe_instant(row[3]) for row in rows}
         return OrderKeys(
             order=None if order is None else Ref(StreamKind.ORDER, order),
             fanout=None if fanout is None else Ref(StreamKind.JOB, fanout),
             refund=None if refund is None else Ref(StreamKind.JOB, refund),
+            refund_asked_at=asked_at.get("refund"),
         )
 
     def head(self, ref: Ref) -> Head | None:

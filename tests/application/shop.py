@@ -21,7 +21,6 @@ from application.policies import (
     key_of,
     refund,
 )
-from application.ports import OrderKeys
 from application.unit import Refused, Written, changed
 from domain.entitlement.state import Entitlement, Sight
 from domain.event import Actor, Instant
@@ -147,7 +146,8 @@ class Shop:
             fanout = self.enqueue(enqueue, tenant)
         key = tenant, request.order_id
         asked = self.log.order_keys(*key)
-        self.log.keys[key] = OrderKeys(order=ref, fanout=fanout, refund=asked.refund)
+        known = msgspec.structs.replace(asked, order=ref, fanout=fanout)
+        self.log.keys[key] = known
         return ref
 
     def refund(
@@ -169,8 +169,8 @@ class Shop:
         job = self.enqueue(refund(request, self.log.now))
         key = request.tenant, order_id
         asked = self.log.order_keys(*key)
-        self.log.keys[key] = OrderKeys(
-            order=asked.order, fanout=asked.fanout, refund=job
+        self.log.keys[key] = msgspec.structs.replace(
+            asked, refund=job, refund_asked_at=self.log.now
         )
         return job
 

@@ -94,6 +94,22 @@ def test_a_refund_ends_the_access_and_a_new_order_brings_it_back(
     assert place.rows(STATES) == [("a", "refunded"), ("b", "fulfilled")]
 
 
+def test_one_order_is_taken_back_and_another_sold_in_one_transaction(
+    place: Place,
+) -> None:
+    """What was asked for last counts, and not what happens to be decided last."""
+    place.settle("a", line={"days": 30})
+    place.work()
+
+    with place.parts.connection.transaction():
+        place.refund("a")
+        place.settle("b", "upgrade", line={"days": 30, "deviceLimit": 3})
+    place.work()
+
+    assert place.rows(STATES) == [("a", "refunded"), ("b", "fulfilled")]
+    assert (place.user().status, place.user().hwid_device_limit) == ("ACTIVE", 3)
+
+
 @pytest.mark.parametrize("kind", ["purchase", "topup"])
 def test_an_order_is_settled_and_refunded_before_anybody_looks(
     place: Place, kind: str

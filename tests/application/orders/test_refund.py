@@ -20,6 +20,7 @@ from tests.application.memory import MemoryContext
 from tests.application.shop import Shop, access_line
 
 ADDON = AddonLine(line=1, type="access", days=7)
+NOBODY = Ref(StreamKind.ORDER, UUID(int=0))
 
 
 @pytest.fixture
@@ -332,3 +333,44 @@ def test_another_tenants_order_is_not_found(shop: Shop) -> None:
     outcome = shop.take_back(args, MemoryContext(job_id=UUID(int=9), token=1))
 
     assert outcome == Fail(code="not_its_job")
+
+
+@pytest.mark.parametrize("first", [ORDER_REFUND, ORDER_FANOUT])
+@pytest.mark.parametrize("is_refund_last", [False, True])
+def test_what_was_asked_for_last_counts_whichever_is_decided_first(
+    shop: Shop,
+    first: str,
+    is_refund_last: bool,  # noqa: FBT001 - a parameter of pytest
+) -> None:
+    """A shop that takes one order back and sells another in one transaction."""
+    shop.buy()
+    shop.wait(seconds=1)
+    if is_refund_last:
+        shop.pay(kind="upgrade")
+        shop.wait(seconds=1)
+    shop.refund("o1")
+    if not is_refund_last:
+        shop.wait(seconds=1)
+        shop.pay(kind="upgrade")
+
+    shop.wait(minutes=5)
+    for kind in (first, ORDER_REFUND, ORDER_FANOUT):
+        for job in shop.waiting(kind):
+            shop.run(job)
+    shop.run_all()
+
+    assert stage(shop, shop.log.keys["default", "o1"].order or NOBODY) is Stage.REFUNDED
+    assert entitlement(shop).is_disabled == is_refund_last
+    assert (shop.user.observed.status == "DISABLED") == is_refund_last
+
+
+def test_an_add_on_after_a_refund_keeps_no_access(shop: Shop) -> None:
+    shop.buy()
+    refunded = shop.refund("o1")
+    shop.wait(seconds=1)
+    shop.pay(addon=ADDON)
+    shop.fan_out_all()
+
+    shop.run(refunded)
+
+    assert entitlement(shop).is_disabled
