@@ -81,6 +81,14 @@ def by_name(*kinds: AnyKind) -> Kinds:
     return table
 
 
+def grace_seconds_of(kinds: Kinds) -> int:
+    """Return how long a worker that is stopped lets its handlers finish.
+
+    Its longest call fits, whoever brings the kind, and time to record what it said.
+    """
+    return max((kind.call_seconds for kind in kinds.values()), default=0) + 15
+
+
 class KindLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """What a person is told of one kind."""
 

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
-from application.job_kinds import KindTable
+from application.job_kinds import Kinds, KindTable, grace_seconds_of
 from infrastructure.demo import (
     DemoOptions,
     DemoResult,
@@ -131,11 +131,11 @@ class Composition:
         ):
             announce(services)
             kinds = services.runnable_kinds
-            options = self._worker_options(services.place)
+            options = self._worker_options(services.place, kinds)
             work_until_stopped(Worker(services.database, kinds, options))
         leave(os.EX_OK)
 
-    def _worker_options(self, place: Place) -> WorkerOptions:
+    def _worker_options(self, place: Place, kinds: Kinds) -> WorkerOptions:
         settings = self.settings
         is_embedded = place.home is not None
         return WorkerOptions(
@@ -145,7 +145,7 @@ class Composition:
                 "bulk": settings.queue_bulk,
             },
             max_concurrent=settings.job_max_concurrent,
-            grace_seconds=settings.shutdown_grace_seconds,
+            grace_seconds=settings.shutdown_grace_seconds or grace_seconds_of(kinds),
             listen_url=place.uri if is_embedded else settings.listen_url,
             suspects=recipe_of(place),
         )

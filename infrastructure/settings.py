@@ -51,8 +51,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Most jobs of the queue `default` that one process runs at once."""
     queue_bulk: int = 4
     """Most jobs of the queue `bulk` that one process runs at once."""
-    shutdown_grace_seconds: int = LONGEST_CALL_SECONDS + 15
-    """How long running handlers may finish after SIGTERM (mechanisms 23)."""
+    shutdown_grace_seconds: int | None = None
+    """How long running handlers may finish after SIGTERM; None: as long as the longest
+    call of the kinds here, and 15 s (mechanisms 23)."""
 
     @override
     def __repr__(self) -> str:
@@ -89,8 +90,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             queue_bulk=env.integer("QUEUE_BULK") or default.queue_bulk,
             shutdown_grace_seconds=env.integer(
                 "SHUTDOWN_GRACE_SECONDS", least=LONGEST_CALL_SECONDS
-            )
-            or default.shutdown_grace_seconds,
+            ),
         )
 
 

@@ -25,7 +25,7 @@ def test_nothing_needs_to_be_set() -> None:
     assert settings.job_max_concurrent is None
     queues = (settings.queue_critical, settings.queue_default, settings.queue_bulk)
     assert queues == (16, 8, 4)
-    assert settings.shutdown_grace_seconds == 25
+    assert settings.shutdown_grace_seconds is None
 
 
 def test_everything_can_be_set() -> None:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from application.context import Context
+from application.job_kinds import by_name, grace_seconds_of
 from domain.jobs.outcome import Completed, Outcome, Retry
 from domain.jobs.verdict import Ending, Interrupted, Unfit
 from infrastructure.errors import DatabaseUnavailableError
@@ -189,3 +190,10 @@ def test_the_process_holds_what_it_claimed_until_it_is_dropped() -> None:
     assert held.leases.all() == [again]
     held.leases.drop([again])
     assert held.leases.wait_empty(0)
+
+
+def test_the_grace_of_a_worker_outlasts_the_longest_call_of_its_kinds() -> None:
+    slow = kind("slow", done, lease_seconds=150, call_seconds=90)
+
+    assert grace_seconds_of(by_name(kind("quick", done))) == 25
+    assert grace_seconds_of(by_name(kind("quick", done), slow)) == 105
