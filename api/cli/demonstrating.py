@@ -26,8 +26,11 @@ def demo(context: click.Context, installation: Installation, *, as_json: bool) -
     r"""Settle and fulfil 6,919 real orders while things break, then compare the books.
 
     A simulated panel fails in 3 % of all requests, in every way in turn; of three
-    worker processes one is killed and one is frozen past its lease.  In the end the
-    panel's own book is compared with the log.  Exits with 0 only if nothing disagrees.
+    worker processes two are killed and one is frozen past its lease.  Operators change
+    what customers have, who buy meanwhile, refund, and find what somebody has changed
+    at the panel itself; in the middle the panel is closed for maintenance.  In the end
+    the panel's own book, and what those people know that they did, are compared with
+    the log.  Exits with 0 only if nothing disagrees.
     The data stay in demo/ below COUNTERFOIL_DATA_DIR (./var), until the next demo.
 
     \b

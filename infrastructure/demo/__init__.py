@@ -2,7 +2,8 @@
 
 from infrastructure.demo.check import Finding, first_few
 from infrastructure.demo.figures import Progress
-from infrastructure.demo.run import DemoOptions, DemoResult
+from infrastructure.demo.run import DemoResult
+from infrastructure.demo.stage import DemoOptions
 from infrastructure.demo.staging import Orders, stage_demo
 
 __all__ = [

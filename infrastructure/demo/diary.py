@@ -55,6 +55,36 @@ class Edit:
     """What the panel shows from then on."""
 
 
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One instant, as both books tell it."""
+
+    position: int
+    """The last one that was handed out in the log."""
+    at_ns: int
+    """The machine's monotonic clock, by which the panel's book tells requests."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Window:
+    """The panel was closed for maintenance by an operator."""
+
+    operator: str
+    reason: str
+    over: str
+    """Why it was opened again."""
+    notice_ru: str
+    notice_en: str
+    first: Mark
+    """Its gate was closed from then on,"""
+    last: Mark | None = None
+    """and until then; None: it still is."""
+    settled: int = 0
+    """Orders that were settled meanwhile,"""
+    held: int = 0
+    """and jobs that were held, as counted before the end."""
+
+
 @dataclass(slots=True)
 class Diary:
     """All of it."""
@@ -69,6 +99,7 @@ class Diary:
     edits: list[Edit] = field(default_factory=list[Edit])
     tried: set[str] = field(default_factory=set[str])
     """X-Request-ID of every request by which somebody tried to edit."""
+    window: Window | None = None
 
     @property
     def commands(self) -> int:

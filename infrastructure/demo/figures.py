@@ -71,6 +71,7 @@ def figures(connection: Connection, diary: Diary) -> list[tuple[str, str]]:
         ("attempts started", f"{counts.get('fulfillment.attempt_started', 0):,}"),
         ("attempts failed", f"{counts.get('fulfillment.attempt_failed', 0):,}"),
         ("parked episodes", f"{counts.get('fulfillment.parked', 0):,}"),
+        ("jobs held by maintenance", f"{counts.get('job.unparked', 0):,}"),
         ("jobs rescued", f"{counts.get('job.lease_expired', 0):,}"),
         ("events in the log", f"{sum(counts.values()):,}"),
         ("dead letters", f"{now.dead:,}"),

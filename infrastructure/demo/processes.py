@@ -76,7 +76,7 @@ class Processes:
 
     def __init__(self, place: Place) -> None:
         """Prepare; nothing is started yet."""
-        self._place = place
+        self.place = place
         self._stack = ExitStack()
         self.token = secrets.token_urlsafe(24)
         self._commands: list[Command] = []
@@ -106,10 +106,10 @@ class Processes:
         Raises:
             DemoProcessError: it did not answer in time.
         """
-        port_file = self._place.folder / "panel.port"
+        port_file = self.place.folder / "panel.port"
         port_file.unlink(missing_ok=True)
         self._panel = self._spawn(
-            ["simulate", "panel", "--port", "0", "--book", str(self._place.book),
+            ["simulate", "panel", "--port", "0", "--book", str(self.place.book),
              "--port-file", str(port_file),
              "--fault-rate", str(fault_rate), "--seed", str(seed),
              *(f"--squad={squad}" for squad in squads)],
@@ -173,7 +173,7 @@ class Processes:
             self._panel.wait(_STOP_SECONDS)
 
     def _spawn(self, arguments: list[str], log: str) -> "subprocess.Popen[bytes]":
-        output = self._stack.enter_context((self._place.folder / log).open("wb"))
+        output = self._stack.enter_context((self.place.folder / log).open("wb"))
         return subprocess.Popen(  # noqa: S603 - our own interpreter and command
             [*_CHILD, *arguments],
             stdin=subprocess.DEVNULL,
@@ -185,14 +185,14 @@ class Processes:
 
     def _environment(self) -> dict[str, str]:
         return os.environ | {
-            "COUNTERFOIL_DATABASE_URL": self._place.database_url,
+            "COUNTERFOIL_DATABASE_URL": self.place.database_url,
             "COUNTERFOIL_REMNAWAVE_URL": self.panel_url,
             "COUNTERFOIL_REMNAWAVE_TOKEN": self.token,
             "COUNTERFOIL_SIMULATOR_TOKEN": self.token,
         }
 
     def _failed(self, what: str, log: str) -> str:
-        return f"{what} ended or did not start; see {self._place.folder / log}"
+        return f"{what} ended or did not start; see {self.place.folder / log}"
 
 
 def _ended(process: "subprocess.Popen[bytes]") -> int:

@@ -20,7 +20,8 @@ from infrastructure import embedded
 from infrastructure.demo.diary import Sale
 from infrastructure.demo.figures import Progress
 from infrastructure.demo.processes import DemoProcessError, Place
-from infrastructure.demo.run import DemoOptions, DemoResult, Stage, run_demo
+from infrastructure.demo.run import DemoResult, run_demo
+from infrastructure.demo.stage import DemoOptions, Stage
 from infrastructure.installation import settle_over
 from infrastructure.postgres import migrator
 from infrastructure.postgres.database import Database

@@ -4,11 +4,12 @@ Each is one lie, and the question of the check that must notice it.
 """
 
 import sqlite3
+import sys
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import replace
 
-from infrastructure.demo.diary import Diary, Sale
+from infrastructure.demo.diary import Diary, Mark, Sale, Window
 from infrastructure.postgres.database import Connection
 
 type Books = tuple[sqlite3.Connection, Connection, Diary]
@@ -81,11 +82,52 @@ def _of(diary: Diary, operation: str) -> str:
     return next(key for key, it in diary.asked.items() if it.operation == operation)
 
 
+def _longer_closed(_: sqlite3.Connection, __: Connection, diary: Diary) -> None:
+    _window(diary).last = Mark(sys.maxsize, 0)
+
+
+def _a_request_in_between(
+    book: sqlite3.Connection, _: Connection, diary: Diary
+) -> None:
+    began = _window(diary).first.at_ns + 1
+    statement = "UPDATE requests SET began_ns = ? WHERE seq = ?"
+    (last,) = book.execute("SELECT max(seq) FROM requests").fetchone()
+    book.execute(statement, (began, last))
+
+
+def _more_settled(_: sqlite3.Connection, __: Connection, diary: Diary) -> None:
+    _window(diary).settled = len(diary.sales)
+
+
+def _more_held(_: sqlite3.Connection, __: Connection, diary: Diary) -> None:
+    _window(diary).held = len(diary.sales)
+
+
+def _no_refund_took_effect(book: sqlite3.Connection, log: Connection, _: Diary) -> None:
+    log.execute(
+        b"""
+        DELETE FROM counterfoil.events
+         WHERE type = 'fulfillment.requested' AND data->>'operation' = 'disable'
+           AND data->>'order' IS NOT NULL
+        """
+    )
+    book.execute("UPDATE users SET status = 'ACTIVE'")
+
+
+def _window(diary: Diary) -> Window:
+    assert diary.window is not None
+    return diary.window
+
+
 CUSTOMERS = "customers: one panel user"
 CHANGED = "customers whom operators changed"
 BACK = "writes that never take an older state back"
 COMMANDS = "operators' commands"
 EDITS = "edits at the panel"
+WINDOW = "maintenance on record"
+BEGUN = "claims in the window"
+MEANWHILE = "orders settled while"
+HELD = "jobs held by the gate"
 
 LIES: dict[str, tuple[Lie, str]] = {
     "an order is not settled": (_one_order_more, "orders fulfilled"),
@@ -197,6 +239,10 @@ LIES: dict[str, tuple[Lie, str]] = {
         ),
         COMMANDS,
     ),
+    "a refund has taken nothing back": (
+        _no_refund_took_effect,
+        "customers: one panel user",
+    ),
     "nobody had asked for a refund": (_nobody_refunded, "orders fulfilled"),
     "a drift was not detected": (
         in_log(
@@ -228,6 +274,110 @@ LIES: dict[str, tuple[Lie, str]] = {
         EDITS,
     ),
     "a drift was detected, and nobody had edited": (_nobody_edited, EDITS),
+    "a window has no reason": (
+        in_log(
+            """
+            UPDATE counterfoil.events SET meta = meta - 'reason'
+             WHERE type = 'maintenance.opened'
+            """
+        ),
+        WINDOW,
+    ),
+    "a window was never closed": (
+        in_log("DELETE FROM counterfoil.events WHERE type = 'maintenance.closed'"),
+        WINDOW,
+    ),
+    "a window says nothing in Russian": (
+        in_log(
+            """
+            UPDATE counterfoil.events SET data = data - 'notice_ru'
+             WHERE type = 'maintenance.opened'
+            """
+        ),
+        WINDOW,
+    ),
+    "attempts began while the gate was closed": (_longer_closed, BEGUN),
+    "a request was sent while the gate was closed": (_a_request_in_between, BEGUN),
+    "fewer orders were settled in the window": (_more_settled, MEANWHILE),
+    "an order of the window is not over": (
+        in_log(
+            """
+            UPDATE counterfoil.orders SET state = 'paid', fulfilled_by = NULL
+             WHERE state = 'fulfilled'
+            """
+        ),
+        MEANWHILE,
+    ),
+    "a held job has left no trace": (_more_held, HELD),
+    "a job was held twice": (
+        in_log(
+            """
+            INSERT INTO counterfoil.events
+                   (position, tenant_id, stream_id, version, type, schema, data, meta)
+            SELECT position + 1000000000, tenant_id, stream_id, version + 1000, type,
+                   schema, data, meta
+              FROM counterfoil.events
+             WHERE type = 'job.parked' AND data->>'gate' = 'panel'
+            """
+        ),
+        HELD,
+    ),
+    "a held job was never due again": (
+        in_log(
+            """
+            DELETE FROM counterfoil.events WHERE position = (
+                SELECT min(position) FROM counterfoil.events
+                 WHERE type = 'job.unparked')
+            """
+        ),
+        HELD,
+    ),
+    "a held job is due in an hour": (
+        in_log(
+            """
+            UPDATE counterfoil.events
+               SET data = jsonb_build_object(
+                       'run_at', recorded_at + interval '1 hour')
+             WHERE type = 'job.unparked'
+            """
+        ),
+        HELD,
+    ),
+    "a held job has spent an attempt": (
+        in_log(
+            """
+            UPDATE counterfoil.events AS claimed
+               SET data = jsonb_set(claimed.data, '{attempt}', '7')
+              FROM counterfoil.events AS unparked
+             WHERE claimed.type = 'job.claimed' AND unparked.type = 'job.unparked'
+               AND unparked.stream_id = claimed.stream_id
+               AND unparked.version = claimed.version - 1
+            """
+        ),
+        HELD,
+    ),
+    "a held job tells too much": (
+        in_log(
+            """
+            UPDATE counterfoil.events AS more
+               SET version = parked.version + 1, type = 'job.snoozed'
+              FROM counterfoil.events AS parked
+             WHERE parked.type = 'job.parked' AND parked.data->>'gate' = 'panel'
+               AND more.stream_id = parked.stream_id AND more.type = 'job.unparked'
+            """
+        ),
+        HELD,
+    ),
+    "an operation does not know that it was held": (
+        in_log(
+            """
+            DELETE FROM counterfoil.events
+             WHERE type = 'fulfillment.parked'
+               AND data->>'cause' = 'maintenance_active'
+            """
+        ),
+        HELD,
+    ),
     "a request does not say who asked": (
         in_book("UPDATE requests SET request_id = 'somebody' WHERE seq = 1"),
         "requests that name",

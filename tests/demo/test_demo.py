@@ -45,7 +45,9 @@ def play(folder: Path) -> DemoResult:
     return stage_demo(folder, source, OPTIONS, lambda _: None, lambda _: None)
 
 
-def test_orders_survive_a_kill_a_freeze_and_a_failing_panel(folder: Path) -> None:
+def test_orders_survive_kills_a_freeze_a_window_and_a_failing_panel(
+    folder: Path,
+) -> None:
     """I1, I2, I3, I9: the books agree with the people; and every lie is noticed."""
     result = play(folder)
 
@@ -73,6 +75,10 @@ def _all_that_people_do_was_done(diary: Diary) -> None:
     }  # fmt: skip
     assert "pause" in {each.operation for each in diary.refused}
     assert len(diary.refunds) == 2
+    window = diary.window
+    assert window is not None
+    assert window.held > 0
+    assert window.settled > 0
 
 
 def _noticed(folder: Path, log: Connection, diary: Diary, lie: Lie) -> list[str]:

@@ -8,7 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from infrastructure.demo.check import calls, commands, customers, drifts, orders
+from infrastructure.demo.check import (
+    calls,
+    commands,
+    customers,
+    drifts,
+    maintenance,
+    orders,
+)
 from infrastructure.demo.check.books import Ask, Books, read_books
 from infrastructure.demo.diary import Diary
 from infrastructure.postgres.database import Connection
@@ -20,6 +27,7 @@ _QUESTIONS: Final[tuple[tuple[str, Ask], ...]] = (
     *customers.QUESTIONS,
     commands.EVERY_COMMAND,
     drifts.EVERY_EDIT,
+    *maintenance.QUESTIONS,
     *calls.QUESTIONS,
     orders.EVERY_DEATH,
 )

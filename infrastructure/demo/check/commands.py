@@ -12,7 +12,7 @@ _BY_OPERATORS: Final = """
 SELECT ev.meta->>'commit_id', ev.stream_id::text, ev.type, ev.meta->'actor'->>'id',
        ev.meta->>'reason', ev.data->>'action', ev.data->>'target'
   FROM counterfoil.events ev
- WHERE ev.meta->'actor'->>'type' = 'operator'
+ WHERE ev.meta->'actor'->>'type' = 'operator' AND ev.type NOT LIKE 'maintenance.%'
 """
 _OPERATIONS: Final = """
 SELECT stream_id::text, operation, state, coalesce(code, '') FROM counterfoil.operations

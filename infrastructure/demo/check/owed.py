@@ -3,7 +3,8 @@
 Of the log only the order is taken in which things were decided, and their instants:
 
 sold           days are added to the later of the present end and the payment; limits
-               and squads are those of the order that was paid last; a disabling ends
+               and squads are those of the order that was paid last, and a disabling
+               ends: but for what people have changed since the payment
 set_limits …   what was named, and nothing else
 pause, resume  time stands still in between: the end moves by as long
 disable, refund, enable      time runs on
@@ -27,6 +28,18 @@ SELECT e.username, e.customer_id, r.stream_id::text, r.data->>'operation',
  WHERE r.type = 'fulfillment.requested'
  ORDER BY e.customer_id, (r.data->>'desired_version')::int
 """
+_REFUNDED: Final = """
+SELECT e.username, o.order_id, asked.recorded_at
+  FROM counterfoil.events refunded
+  JOIN counterfoil.orders o ON o.stream_id = refunded.stream_id
+  JOIN counterfoil.entitlements e ON e.customer_id = o.customer_id
+  JOIN counterfoil.operations own
+    ON own.order_stream_id = o.stream_id AND own.operation = 'create'
+  JOIN counterfoil.events asked
+    ON asked.stream_id = (refunded.meta->'causation'->>'job')::uuid
+   AND asked.version = 1
+ WHERE refunded.type = 'order.refunded'
+"""
 _NOBODY_WANTED: Final = "customer {}: nobody wanted {} {}"
 
 
@@ -40,7 +53,9 @@ class Shown(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class _Decided:
+class Decided:
+    """One decision, and when it was taken."""
+
     customer: str
     operation_id: str
     operation: str
@@ -61,6 +76,10 @@ class Owed:
     paid_at: datetime | None = None
     stands_still_since: datetime | None = None
     is_disabled: bool = False
+    changed_at: dict[str, datetime] = field(default_factory=dict[str, datetime])
+    """When people have changed what last."""
+    refunds: set[str] = field(default_factory=set[str])
+    """Orders whose refund has disabled it."""
     orders: int = 0
     by_people: int = 0
     """How often an operator or a refund has decided."""
@@ -76,7 +95,7 @@ class Owed:
             return "paused"
         return "disabled" if self.is_disabled else "active"
 
-    def decide(self, decided: _Decided, diary: Diary) -> str | None:
+    def decide(self, decided: Decided, diary: Diary) -> str | None:
         """Add one decision; return what is wrong with it."""
         sale = diary.sales.get(decided.order or "")
         asked = diary.asked.get(decided.operation_id)
@@ -86,7 +105,8 @@ class Owed:
             self._sold(decided.paid_at, sale.days)
         elif decided.operation == "disable" and decided.order in diary.refunds:
             self.by_people += 1
-            self.is_disabled = True
+            self.refunds.add(str(decided.order))
+            self._asked("disable", {}, decided.at)
         elif asked is None or (asked.customer, asked.operation) != (
             self.customer,
             decided.operation,
@@ -106,16 +126,29 @@ class Owed:
         start = paid_at if self.end is None else max(self.end, paid_at)
         self.end = start + timedelta(days=days)
         self.orders += 1
-        self.is_disabled = False
-        if self.paid_at is None or paid_at >= self.paid_at:
-            self.traffic_bytes, self.devices, self.squads = 0, 0, ()
-            self.paid_at = paid_at
+        if not self._since("disabled", paid_at):
+            self.is_disabled = False
+        if self.paid_at is not None and paid_at < self.paid_at:
+            return
+        self.paid_at = paid_at
+        if not self._since("trafficBytes", paid_at):
+            self.traffic_bytes = 0
+        if not self._since("deviceLimit", paid_at):
+            self.devices = 0
+        if not self._since("squadIds", paid_at):
+            self.squads = ()
+
+    def _since(self, member: str, paid_at: datetime) -> bool:
+        """Whether people have changed it after that payment, decided late as it is."""
+        changed_at = self.changed_at.get(member)
+        return changed_at is not None and changed_at > paid_at
 
     def _asked(self, operation: str, given: Given, at: datetime) -> None:
         match operation:
             case "set_limits" | "set_squads" | "extend":
                 self._let_time_stand(at)
                 self._change(given)
+                self.changed_at.update(dict.fromkeys(given, at))
             case "pause":
                 self.stands_still_since = at
             case "resume":
@@ -123,6 +156,8 @@ class Owed:
                 self.stands_still_since = None
             case "disable" | "enable":
                 self.is_disabled = operation == "disable"
+                if self.is_disabled:
+                    self.changed_at["disabled"] = at
             case _:
                 pass  # reset_traffic and reconcile change nothing that is owed
 
@@ -153,7 +188,7 @@ def owed(books: Books) -> tuple[dict[str, Owed], list[str]]:
         name, customer, operation_id, operation, at, order, paid_at, state = row
         entry = all_owed.setdefault(str(name), Owed(str(customer)))
         entry.is_dead |= state == "failed"
-        decided = _Decided(
+        decided = Decided(
             str(customer),
             str(operation_id),
             str(operation),
@@ -163,7 +198,22 @@ def owed(books: Books) -> tuple[dict[str, Owed], list[str]]:
         )
         objection = entry.decide(decided, books.diary)
         objections += [] if objection is None else [objection]
-    return all_owed, objections
+    return all_owed, objections + _without_effect(books, all_owed)
+
+
+def _without_effect(books: Books, all_owed: dict[str, Owed]) -> list[str]:
+    """Return the refunds that took nothing back, although nobody paid after them."""
+    return [
+        f"customer {entry.customer}: {order} is refunded, and nothing was taken back"
+        for name, order, asked_at in books.rows(_REFUNDED)
+        if (entry := all_owed.get(str(name))) is not None
+        and str(order) not in entry.refunds
+        and not (
+            entry.paid_at is not None
+            and isinstance(asked_at, datetime)
+            and entry.paid_at > asked_at
+        )
+    ]
 
 
 def in_ms(instant: datetime) -> str:

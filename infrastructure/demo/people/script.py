@@ -12,7 +12,7 @@ from typing import Final
 
 from infrastructure.demo.diary import Given
 
-EARLY: Final = 0.25
+EARLY: Final = 0.2
 """Share of all orders after which operators begin."""
 _LATE: Final = 0.6
 
