@@ -46,7 +46,7 @@ def test_s36_nothing_is_claimed_meanwhile_and_everything_runs_afterwards(
         until(worker.is_ready)
         let_writes(database, are_allowed=False)
         events.wait_for("claim failed", 3, error="ReadOnlySqlTransaction")
-        assert not worker.is_ready()
+        until(lambda: not worker.is_ready())
 
         let_writes(database, are_allowed=True)
         connection = database.connect()
