@@ -15,6 +15,7 @@ from projections.event_log import EventLog
 from projections.job_history import JobHistory
 from projections.job_list import JobList
 from projections.maintenance import MaintenanceState
+from projections.pending import Pending
 from projections.why import Why
 
 
@@ -103,6 +104,11 @@ class Services(Protocol):
     @property
     def why(self) -> Why:
         """Tells the story of an id."""
+        ...
+
+    @property
+    def pending(self) -> Pending:
+        """Tells limits, and how full it is."""
         ...
 
     @property

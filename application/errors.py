@@ -4,11 +4,17 @@ ApplicationError
 ├── NotFoundError             nothing has that id (in this tenant)
 ├── StateConflictError        the thing is at a stage that forbids it
 ├── OperationKeyReusedError   the key stands for another request
+├── QuotaExceededError        as many jobs are pending as may be
 ├── WindowOpenError           the scope has a window already, which says otherwise
 └── TwinError                 a live job has the same unique key
 """
 
+from typing import Final
+
 from domain.errors import CounterfoilError
+
+TENANT_PENDING: Final = "tenant_pending_limit"
+TOTAL_PENDING: Final = "total_pending_limit"
 
 
 class ApplicationError(CounterfoilError):
@@ -71,6 +77,19 @@ class WindowOpenError(ApplicationError):
             f"{self.code}: scope {scope} has had window {window} since {since}, opened "
             f"by {opened_by} with other words; `counterfoil maintenance` shows them"
         )
+
+
+class QuotaExceededError(ApplicationError):
+    """As many jobs are pending as may be; there is room when some have ended."""
+
+    code = TENANT_PENDING
+
+    def __init__(self, code: str, detail: str, retry_after_seconds: int) -> None:
+        """Name the limit by its code, whose it is, and when to ask again."""
+        self.code = code
+        self.detail = detail
+        self.retry_after_seconds = retry_after_seconds
+        super().__init__(f"{code}: {detail}; retry after {retry_after_seconds} s")
 
 
 class TwinError(ApplicationError):

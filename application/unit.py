@@ -14,7 +14,7 @@ checks with `is_current` that the version is still the one it read.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 from uuid import UUID
 
 import msgspec
@@ -42,6 +42,10 @@ class Refused:
     """The group wrote nothing; `code` says why (`lease_lost`, `conflict` …)."""
 
     code: str
+
+
+BUSY: Final = Refused("busy")
+"""Whether there is room could not be found out in time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +79,14 @@ class Group:
     """Written beside every event of the group; the store adds the commit id.
 
     Births and changes of streams whose own correlation differs keep the group's.
+    """
+
+    needs_room: bool = False
+    """Whether its job is let in only below the limits of pending jobs.
+
+    For what an operator asks for of his own accord; whatever follows from money taken
+    is never refused.  Without room the group is `Refused`, by the code of the limit or
+    `BUSY`.
     """
 
 

@@ -20,6 +20,7 @@ from psycopg.conninfo import make_conninfo
 
 from bench.floor import CREATE_FLOOR
 from infrastructure import embedded
+from infrastructure.limits import set_limits
 from infrastructure.postgres.database import connect
 from infrastructure.postgres.migrator import migrate
 
@@ -81,6 +82,8 @@ class Ground:
         """Make the templates; `jobs` no-op jobs wait in the second."""
         self._create(EMPTY, "template0")
         migrate(self._address(EMPTY))
+        # A measure is no crowd that needs to be kept out.
+        set_limits(self._address(EMPTY), pending=0, tenant_pending=0)
         with closing(connect(self._address(EMPTY))) as connection:
             connection.execute(_CREATE_SHOP)
             connection.execute(CREATE_FLOOR)

@@ -23,6 +23,7 @@ from infrastructure.first_process import leave_the_first_place
 from infrastructure.installation import (
     Place,
     Services,
+    keep_limits,
     open_installation,
     open_place,
     refusals_in_our_words,
@@ -159,6 +160,8 @@ class Composition:
         with refusals_in_our_words(), open_place(self.settings) as place:
             work = migrator.check if only_check else migrator.migrate
             report = work(place.uri)
+            if not only_check:
+                keep_limits(self.settings, place)
         return SchemaState(
             place=place,
             newest=report.newest,

@@ -13,6 +13,7 @@ whole transaction is to be repeated by whoever began it.
 """
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import (
@@ -30,6 +31,7 @@ import msgspec
 import psycopg
 from psycopg.rows import tuple_row
 
+from application.errors import QuotaExceededError
 from application.front_door import Enqueued, KeyReusedError, RefundAsked, Settled
 from domain.errors import InvalidRequestError
 from domain.members import INVALID, is_object
@@ -161,6 +163,7 @@ class Client:
 
         Raises:
             InvalidRequestError: a member is missing, unknown or wrong.
+            QuotaExceededError: as many jobs are pending as may be.
         """
         return _enqueued.decode(self._ask(_ENQUEUE, self._job(kind, args, options)))
 
@@ -172,6 +175,7 @@ class Client:
         Raises:
             InvalidRequestError: a member is missing, unknown or wrong; its path begins
                 with the request's index, from 0.
+            QuotaExceededError: there is no room for all of them.
         """
         asked: list[Plain] = []
         for index, request in enumerate(requests):
@@ -260,5 +264,9 @@ def _refuse(error: psycopg.DatabaseError) -> NoReturn:
             raise InvalidRequestError(code, path, told) from error
         case "CF409":
             raise KeyReusedError(detail, path) from error
+        case "CF429":
+            after = re.search(r"retry after (\d+) s", path)
+            seconds = int(after[1]) if after else 1
+            raise QuotaExceededError(code, detail, seconds) from error
         case _:
             raise error

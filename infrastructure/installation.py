@@ -35,6 +35,7 @@ from infrastructure.extensions.extensions import Extensions
 from infrastructure.extensions.panel import GuardedPanel
 from infrastructure.ids import new_id
 from infrastructure.kinds import Parts, product_kinds, runnable_kinds
+from infrastructure.limits import set_limits
 from infrastructure.log.horizon import require_positions_ahead
 from infrastructure.postgres import migrator
 from infrastructure.postgres.batch_store import BatchStore
@@ -48,6 +49,7 @@ from projections.event_log import EventLog
 from projections.job_history import JobHistory
 from projections.job_list import JobList
 from projections.maintenance import MaintenanceState
+from projections.pending import Pending
 from projections.why import Why
 
 COMMAND_POOL: Final = 2
@@ -86,6 +88,7 @@ class Services:
     job: JobHistory
     events: EventLog
     why: Why
+    pending: Pending
     retry: Action
     cancel: Action
     operate: Operate
@@ -138,6 +141,7 @@ def open_installation(
         migrated: tuple[str, ...] = ()
         if up_to_date or ephemeral:
             migrated = migrator.migrate(place.uri).done
+            keep_limits(settings, place)
         else:
             migrator.require_current(place.uri)
         database = stack.enter_context(Database(place.uri, pool_size=pool_size))
@@ -148,6 +152,15 @@ def open_installation(
             stack.callback(panel.close)
         wired = _wired(settings, place, database, panel, extensions)
         yield replace(wired, migrated=migrated)
+
+
+def keep_limits(settings: Settings, place: Place) -> None:
+    """Write the limits of pending jobs that are set here into the database."""
+    set_limits(
+        place.uri,
+        pending=settings.job_max_pending,
+        tenant_pending=settings.job_max_tenant_pending,
+    )
 
 
 @contextmanager
@@ -233,6 +246,7 @@ def _wired(
         job=JobHistory(database.connection),
         events=EventLog(database.connection),
         why=Why(database.connection),
+        pending=Pending(database.connection),
         retry=retry_job(targets, parts.units, new_id),
         cancel=cancel_job(targets, parts.units, new_id),
         operate=Operate(streams, parts.units, new_id),

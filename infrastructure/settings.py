@@ -20,6 +20,7 @@ LONGEST_CALL_SECONDS: Final = 10
 
 _PREFIX: Final = "COUNTERFOIL_"
 _GREATEST: Final = 10_000
+_MOST_PENDING: Final = 1_000_000
 _DIGITS: Final = 9  # more are a mistake, and too many cost time to read
 _PREFIX_CHARACTERS: Final = 20  # a panel's user name holds 36, ours adds 16 digits
 
@@ -45,6 +46,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """What the name of every panel user that we create begins with."""
     job_max_concurrent: int | None = None
     """Most jobs that one process runs at once; None means its queues' sum."""
+    job_max_pending: int | None = None
+    """Most unfinished jobs of all tenants that intake lets in, 0 without a limit; None
+    leaves what stands in the database."""
+    job_max_tenant_pending: int | None = None
+    """Most unfinished jobs of one tenant that intake lets in; as above."""
     queue_critical: int = 16
     """Most jobs of the queue `critical` that one process runs at once."""
     queue_default: int = 8
@@ -85,6 +91,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             panel_username_prefix=env.username_prefix("PANEL_USERNAME_PREFIX")
             or default.panel_username_prefix,
             job_max_concurrent=env.integer("JOB_MAX_CONCURRENT"),
+            job_max_pending=env.integer("JOB_MAX_PENDING", least=0, most=_MOST_PENDING),
+            job_max_tenant_pending=env.integer(
+                "JOB_MAX_TENANT_PENDING", least=0, most=_MOST_PENDING
+            ),
             queue_critical=env.integer("QUEUE_CRITICAL") or default.queue_critical,
             queue_default=env.integer("QUEUE_DEFAULT") or default.queue_default,
             queue_bulk=env.integer("QUEUE_BULK") or default.queue_bulk,
@@ -117,15 +127,17 @@ class _Environment:
                 name, "names an unknown user", "write the whole path"
             ) from None
 
-    def integer(self, name: str, *, least: int = 1) -> int | None:
-        """Return the variable as a number from `least` to 10,000."""
+    def integer(
+        self, name: str, *, least: int = 1, most: int = _GREATEST
+    ) -> int | None:
+        """Return the variable as a number from `least` to `most`."""
         value = self.text(name)
         if value is None:
             return None
-        remedy = f"give a whole number from {least} to {_GREATEST}, or unset it"
+        remedy = f"give a whole number from {least} to {most}, or unset it"
         if not (value.isascii() and value.isdecimal()) or len(value) > _DIGITS:
             raise _wrong(name, f"{value[:40]!r} is not a whole number", remedy)
-        if not least <= int(value) <= _GREATEST:
+        if not least <= int(value) <= most:
             raise _wrong(name, f"{int(value)} is out of range", remedy)
         return int(value)
 

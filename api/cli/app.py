@@ -19,6 +19,7 @@ from api.cli.demonstrating import demo
 from api.cli.history import events, why
 from api.cli.jobs import job, jobs
 from api.cli.kinds import kinds
+from api.cli.limits import limits
 from api.cli.maintenance.commands import maintenance
 from api.cli.operating import cancel, operate, retry
 from api.cli.options import group, option
@@ -77,6 +78,7 @@ for _command in (
     jobs,
     job,
     kinds,
+    limits,
     events,
     why,
     retry,

@@ -11,6 +11,7 @@ import msgspec
 from application.errors import ApplicationError, StateConflictError, TwinError
 from application.operators.instruction import Instruction, as_given
 from application.operators.refusals import About, Refusals, about_nothing
+from application.operators.room import NO_ROOM, no_room
 from application.operators.target import Target, Targets
 from application.unit import Group, Locked, Refused, UnitOfWork, Written
 from domain.event import Instant
@@ -50,6 +51,8 @@ class Action:
 
     verb: str
     decide: Decide
+    needs_room: bool = False
+    """Whether it brings a job to life that waits for no money: see `Group`."""
     remedy: Callable[[str, str], str]
     """What can be done instead, from the kind of the stream and its stage."""
     targets: Targets
@@ -63,6 +66,7 @@ class Action:
             NotFoundError: nothing has that id.
             StateConflictError: its stage forbids it.
             TwinError: a live job has the same unique key.
+            QuotaExceededError: it needs room, and as much is pending as may be.
             DatabaseUnavailableError: nothing is known to be done.
         """
         try:
@@ -82,12 +86,15 @@ class Action:
                 refs=target.refs,
                 decide=partial(self.decide, target),
                 meta=instruction.meta(target.correlation_id),
+                needs_room=self.needs_room,
             )
             (result,) = self.units.commit([group])
             if isinstance(result, Written):
                 return _told(target, result)
             if result == CONFLICT:
                 self._refuse_twin(target)
+            elif isinstance(result, Refused) and result in NO_ROOM:
+                raise no_room(result, target.tenant_id)
             elif isinstance(result, Refused) and result != GONE:
                 raise self._conflict(target, result)
         raise StateConflictError(_JOB, key, _CHANGING, self.remedy(_JOB, _CHANGING))

@@ -28,6 +28,7 @@ def retry_job(targets: Targets, units: UnitOfWork, ids: Ids) -> Action:
     return Action(
         verb="retry",
         decide=_decide,
+        needs_room=True,
         remedy=_remedy,
         targets=targets,
         units=units,

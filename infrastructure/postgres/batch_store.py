@@ -29,7 +29,7 @@ from infrastructure.postgres.appending import (
     write,
 )
 from infrastructure.postgres.database import Connection, is_gone, transaction
-from infrastructure.postgres.heads.table import number, uuid
+from infrastructure.postgres.heads.table import number, text, uuid
 from infrastructure.postgres.locking import lock
 
 if TYPE_CHECKING:
@@ -53,6 +53,8 @@ SELECT stream_id, max(position)
    AND meta->>'commit_id' = %(commit_id)s
  GROUP BY stream_id
 """
+
+_ROOM: Final = "SELECT counterfoil.room_for(%(tenant)s, 1, 1)"
 
 
 class Connections(Protocol):
@@ -161,6 +163,7 @@ class _Unit:
                 if found:
                     return self._results(found)
             self._last = [group.decide(heads, now) for group in self._groups]
+            self._keep_room(connection)
             decided: list[Decided] = [
                 (group, answer)
                 for group, answer in zip(self._groups, self._last, strict=True)
@@ -169,6 +172,15 @@ class _Unit:
             self.has_sent = bool(decided)
             positions = write(connection, decided, self._commit_id) if decided else {}
         return self._results(positions)
+
+    def _keep_room(self, connection: Connection) -> None:
+        """Refuse what needs room and has none; room is kept until the commit."""
+        for n, (group, answer) in enumerate(zip(self._groups, self._last, strict=True)):
+            if group.needs_room and answer and not isinstance(answer, Refused):
+                tenant = {"tenant": answer[0].tenant_id}
+                ((code,),) = connection.execute(_ROOM, tenant).fetchall()
+                if code is not None:
+                    self._last[n] = Refused(text(code))
 
     def _committed(self, connection: Connection) -> dict[UUID, int]:
         changed = [

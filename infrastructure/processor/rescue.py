@@ -21,7 +21,7 @@ from infrastructure.processor.settling import Claimed, record_of, settlement
 from infrastructure.telemetry import emit
 
 PAGE: Final = 100
-_FIRST: Final = UUID(int=0)
+_FIRST: Final = ("", UUID(int=0))
 _SETTLED_MEANWHILE: Final = Refused("lease_lost")
 
 # A locked row is being settled.
@@ -39,14 +39,15 @@ SELECT j.stream_id, j.token, j.kind, j.args::text, j.correlation_id, j.unique_ke
                       AND o.state = 'running'
                       AND o.owner_boot = j.owner_boot
                       AND o.stream_id <> j.stream_id
-                      AND NOT o.is_suspect)
+                      AND NOT o.is_suspect),
+       j.tenant_id
   FROM counterfoil.jobs j
   LEFT JOIN counterfoil.workers w ON w.boot_id = j.owner_boot
  WHERE j.state = 'running'
    AND j.lease_until < counterfoil.now()
    AND j.kind = ANY(%(kinds)s::text[])
-   AND j.stream_id > %(after)s
- ORDER BY j.stream_id
+   AND (j.tenant_id, j.stream_id) > (%(after_tenant)s, %(after)s)
+ ORDER BY j.tenant_id, j.stream_id
  LIMIT %(page)s
    FOR UPDATE OF j SKIP LOCKED
 """
@@ -133,7 +134,7 @@ class Rescuer:
             for row in page:
                 # Onwards, also past rows that cannot be brought back: a round that
                 # fails at one goes on behind it the next time.
-                self._after = uuid(row[0])
+                self._after = (text(row[9]), uuid(row[0]))
                 rescued += self._rescue(row)
             page = self._expired() if len(page) == PAGE else ()
         self._after = _FIRST
@@ -145,7 +146,8 @@ class Rescuer:
             "kinds": list(self._kinds),
             "silence": max(leases, default=0) // 2,
             "page": PAGE,
-            "after": self._after,
+            "after_tenant": self._after[0],
+            "after": self._after[1],
         }
         with self._connections.connection() as connection:
             return connection.execute(_EXPIRED, parameters).fetchall()

@@ -21,6 +21,7 @@ from infrastructure.processor.identity import actor_of, this_process
 from infrastructure.processor.leases import Held, Leases
 from infrastructure.processor.notices.listener import Listener
 from infrastructure.processor.notices.sign import LASTS_SECONDS
+from infrastructure.processor.pending import PendingCount
 from infrastructure.processor.rescue import Rescuer
 from infrastructure.processor.running import run
 from infrastructure.processor.settler import Settler
@@ -81,6 +82,7 @@ class Worker:
         self._listener = self._listener_of(database)
         self._rescuer = Rescuer(database, self._units, kinds, actor)
         self._unparker = Unparker(database, self._units, actor)
+        self._pending = PendingCount(database)
         self._stopping = threading.Event()
         self._threads = [
             threading.Thread(
@@ -117,6 +119,7 @@ class Worker:
         for thread in self._threads:
             thread.start()
         self._rescue.start()
+        self._pending.start()
         self._claims.start()
         if self._listener is not None:
             self._listener.start()
@@ -132,6 +135,7 @@ class Worker:
         self._stopping.set()
         emit("worker stopping")
         self._claims.stop()
+        self._pending.stop()
         if self._listener is not None:
             self._listener.stop()
         for held in self._slots.close():

@@ -18,6 +18,7 @@ from tests.front_door import rows
 from tests.front_door.asked import Request, jobs
 from tests.front_door.faults import nested
 from tests.front_door.rows import Connection
+from tests.limits.room import limit
 
 pytestmark = [pytest.mark.database, ON_BOTH_SERVERS]
 
@@ -148,6 +149,7 @@ def test_fifty_thousand_enqueues_in_one_transaction_hold_one_lock(
 ) -> None:
     """Mechanisms 1: a ticket per statement would fill the lock table."""
     writer, watcher = database.connect(), database.connect()
+    limit(watcher)
 
     with writer.transaction():
         writer.execute(IN_A_LOOP)

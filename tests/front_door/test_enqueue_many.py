@@ -18,6 +18,7 @@ from tests.front_door.asked import Request, jobs, json_values, put
 from tests.front_door.conftest import wait_until_blocked
 from tests.front_door.faults import JOB_FAULTS, NOT_AN_OBJECT
 from tests.front_door.rows import Connection
+from tests.limits.room import limit
 
 pytestmark = [pytest.mark.database, ON_BOTH_SERVERS]
 
@@ -287,6 +288,7 @@ def test_ten_thousand_are_taken_in_order_and_one_more_is_not(
 ) -> None:
     """Mechanisms 1 and 3: one lock, and positions in the order of the requests."""
     shop, watcher = database.connect(), database.connect()
+    limit(watcher)
     keys = [f"{n * 7919 % 10_000:05}" for n in range(10_000)]
     requests = [{"kind": "mail", "uniqueKey": key} for key in keys]
 

@@ -19,6 +19,7 @@ from projections.event_log import EventFilter, EventLog
 from projections.job_history import JobHistory
 from projections.job_list import JobFilter, JobList
 from projections.maintenance import MaintenanceState
+from tests.limits.room import limit
 from tests.performance.filling import finish
 from tests.performance.shop import fulfil, keep_a_window, maintenance_of, order
 from tests.performance.stage import Stage
@@ -78,6 +79,14 @@ def enqueue_twice(stage: Stage) -> None:
     assert (
         stage.client.enqueue("noop", unique_key="one-and-only").job_id == first.job_id
     )
+
+
+def ask_for_room(stage: Stage) -> None:
+    limit(stage.connection, tenant=1_000_000, in_all=1_000_000)
+    assert stage.one("SELECT counterfoil.refresh_pending()")
+    stage.client.enqueue("noop", {"n": 1}, tenant="elsewhere")
+    assert stage.one("SELECT counterfoil.count_pending('default', 1000000)") > 40_000
+    limit(stage.connection)
 
 
 def settle_twice(stage: Stage) -> None:
@@ -141,6 +150,7 @@ SCENES: dict[Scene, set[str]] = {
     claim_a_suspect: {"jobs_suspects"},
     register_worker: {"workers_pkey"},
     enqueue_twice: {"jobs_unique_key", "events_pkey"},
+    ask_for_room: {"jobs_pending", "jobs_running"},
     settle_twice: {"external_keys_pkey"},
     fulfil_order: {
         "orders_pkey",

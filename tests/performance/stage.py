@@ -18,6 +18,7 @@ from infrastructure.ids import new_id
 from infrastructure.postgres.streams import PostgresStreams
 from projections.why import Why
 from tests.fixtures.database import Servers, TestDatabase
+from tests.limits.room import limit
 from tests.performance.filling import fill
 from tests.performance.shop import processor
 from tests.processor.rig import NOOP, Rig
@@ -112,6 +113,8 @@ def stage(
         server.create(name, full), options=f"-c plan_cache_mode={mode}"
     )
     database = TestDatabase(conninfo)
+    # A crowd of 50,000 is there already.
+    limit(database.connect())
     if known == "analyzed":
         database.connect().execute("ANALYZE")
     with ExitStack() as open_:

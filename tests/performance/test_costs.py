@@ -30,15 +30,16 @@ DRAINED = 1_000
 # For one job, or one order.  One in a hundred for what a batch does once: BEGIN with
 # its three limits is four statements and one round trip, COMMIT one of each.
 MOST = {
-    "enqueue": Cost(1, 1, 0, 2, 4, 1_270),
-    "enqueue of 1,000": Cost(0.001, 0.001, 0, 2, 4, 1_240),
-    "settle_order": Cost(1, 1, 0, 6, 13, 4_000),
+    # One index entry of a birth is there to count what is pending for a tenant.
+    "enqueue": Cost(1, 1, 0, 2, 5, 1_270),
+    "enqueue of 1,000": Cost(0.001, 0.001, 0, 2, 5, 1_240),
+    "settle_order": Cost(1, 1, 0, 6, 14, 4_000),
     "claim of 100": Cost(0.09, 0.04, 0.01, 2, 4, 1_360),
     "heartbeat of 100": Cost(0.07, 0.04, 0.01, 1.01, 1, 360),
     "success of 100": Cost(0.08, 0.03, 0.01, 3, 3, 1_270),
     # How much a batch holds depends on the machine, but never is it one job.
     "drain": Cost(0.2, 0.15, 0.03, 5.05, 7.1, 2_650),
-    "fulfilment": Cost(70, 52, 6, 30, 48, 18_200),
+    "fulfilment": Cost(70, 52, 6, 30, 49, 18_200),
 }
 
 

@@ -38,8 +38,10 @@ REFUSING = {
     "checkpoints_pkey": "a projection has one position",
     "idle_signs_pkey": "a sign is said once, and found by its end",
     "installation_pkey": "one row",
+    "limits_pkey": "one row",
     "operations_idempotency_key": "an operation is asked for once per key (I5)",
     "outbox_pkey": "one message per event (I8)",
+    "pending_counts_pkey": "a count is found by its end, and few are there",
     "schema_migrations_pkey": "a migration is applied once",
 }
 

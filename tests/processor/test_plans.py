@@ -2,6 +2,7 @@
 
 import json
 from typing import Any
+from uuid import UUID
 
 import psycopg
 import pytest
@@ -156,7 +157,8 @@ def test_a_rescue_reads_the_running_rows_only(full: psycopg.Connection[Any]) -> 
         "silence": 30,
         "longest_lease": 0,
         "page": 100,
-        "after": rescue._FIRST,  # noqa: SLF001 - see above
+        "after_tenant": "",
+        "after": UUID(int=0),
     }
 
     used = explained(full, rescue._EXPIRED, asked)  # noqa: SLF001 - see above

@@ -17,6 +17,7 @@ from bench.peers.contract import CALL_SECONDS, PAY, Stop, Tally, drive
 from bench.peers.systems import POLLS
 from domain.jobs.outcome import Completed, Outcome
 from infrastructure.bootstrap import WORKER_POOL
+from infrastructure.limits import set_limits
 from infrastructure.postgres.database import Connection, Database, connect
 from infrastructure.postgres.migrator import migrate, require_current
 from infrastructure.processor.worker import Worker, WorkerOptions
@@ -54,6 +55,8 @@ class _Counterfoil:
 
     async def setup(self) -> None:
         migrate(self._conninfo)
+        # The others have no limits either.
+        set_limits(self._conninfo, pending=0, tenant_pending=0)
 
     async def open(self) -> None:
         self._connection = connect(self._conninfo)
