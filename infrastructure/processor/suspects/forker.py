@@ -18,7 +18,11 @@ from pathlib import Path
 from typing import Final
 
 from infrastructure.processor.suspects.keeper import keep
-from infrastructure.processor.suspects.kin import become_guardian, end_all_but
+from infrastructure.processor.suspects.kin import (
+    become_guardian,
+    children,
+    end_all_but,
+)
 from infrastructure.processor.suspects.leash import STATUS
 from infrastructure.telemetry import emit
 
@@ -60,6 +64,8 @@ class Forker:
         self._control = control
         self._worker = os.getppid()
         self._keepers: list[_Keeper] = []
+        self._helpers = frozenset(children())
+        """What an import has started, for whoever forks from here."""
         self._may_fork = _n_threads() == 1
         """An import that has started threads makes a fork unsafe: then the keepers are
         started as new interpreters, which takes longer."""
@@ -124,7 +130,8 @@ class Forker:
             code = os.waitstatus_to_exitcode(status)
             with keeper.leash, contextlib.suppress(OSError):  # nobody may wait for it
                 if code != os.EX_OK:
-                    end_all_but({it.pid for it in self._keepers})
+                    kept = {it.pid for it in self._keepers}
+                    end_all_but(kept | self._helpers)
                     keeper.leash.send(STATUS.pack(code))
 
 

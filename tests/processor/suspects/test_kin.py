@@ -8,6 +8,8 @@ import pytest
 from domain.jobs.outcome import Completed
 from domain.jobs.verdict import LeaseLost
 from infrastructure.processor.suspects import cells, leash
+from infrastructure.processor.suspects.cells import Cells
+from infrastructure.processor.suspects.wire import Recipe
 from infrastructure.telemetry import listen
 from tests.crash.lawless import WAYS
 from tests.fixtures.workers import Events, descendants, until
@@ -62,7 +64,8 @@ def test_i13_whoever_stops_what_guards_him_stops_no_later_suspect(
 ) -> None:
     monkeypatch.setattr(leash, "_KILLED_SECONDS", 0.2)
     monkeypatch.setattr(leash, "_STOP_SECONDS", 0.2)
-    monkeypatch.setattr(cells, "_SET_UP_SECONDS", 2.0)
+    monkeypatch.setattr(cells, "_SET_UP_SECONDS", 1.0)
+    monkeypatch.setattr(leash, "_MOMENT_SECONDS", 0.1)
     assert isinstance(prison("done"), Completed)
     forker = prison.cells.forker_pid
     events = Events()
@@ -73,6 +76,20 @@ def test_i13_whoever_stops_what_guards_him_stops_no_later_suspect(
 
     assert events.of("cells are deaf", forker=forker)
     assert prison.cells.forker_pid != forker
+
+
+def test_a_process_that_an_import_has_started_outlives_a_keeper() -> None:
+    prison = Prison()
+    prison.cells = Cells(
+        Recipe("tests.processor.suspects.helping", "kinds"), prison.leases
+    )
+    try:
+        assert isinstance(prison("kills"), LeaseLost)
+
+        asked = prison("asks")
+    finally:
+        prison.cells.close()
+    assert asked == Completed(result={"state": "S"})
 
 
 def test_every_way_has_its_test() -> None:
