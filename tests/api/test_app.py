@@ -31,6 +31,7 @@ def test_every_command_that_is_due_is_there() -> None:
         "job",
         "jobs",
         "kinds",
+        "limits",
         "maintenance close",
         "maintenance open",
         "migrate",
