@@ -114,7 +114,7 @@ def _held_for_nothing(books: Books) -> Iterator[str | None]:
             told = [None if each is None else str(each) for each in (run_at, cause)]
             jobs[str(job)].append(_Event(str(kind), str(attempt), at, *told))
     window = books.diary.window
-    least = 0 if window is None else window.held
+    least = 1 if window is None else max(window.held, 1)
     if len(jobs) < least:
         yield f"{len(jobs)} of {least} held jobs are in the log"
     for job, events in jobs.items():
