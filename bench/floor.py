@@ -109,9 +109,10 @@ ENQUEUE: Final = """
 WITH made AS (
     INSERT INTO counterfoil.jobs
            (stream_id, tenant_id, version, state, kind, queue, priority, run_at,
-            attempt, parkings, serial_order, cancel_requested, correlation_id, args)
+            attempt, parkings, serial_order, cancel_requested, correlation_id, args,
+            in_line)
     SELECT id, 'default', 1, 'waiting', 'noop', 'default', 1, counterfoil.now(),
-           0, 0, 0, false, 'job:' || id::text, args
+           0, 0, 0, false, 'job:' || id::text, args, false
       FROM unnest(%(ids)b::uuid[], %(args)s::jsonb[]) AS t(id, args)
     RETURNING stream_id, tenant_id, kind, queue, priority, args, serial_order, run_at,
               correlation_id

@@ -29,21 +29,23 @@ KIND: Final = "noop"
 _JOBS: Final = """
 INSERT INTO counterfoil.jobs (
        stream_id, tenant_id, version, state, kind, queue, priority, run_at, attempt,
-       parkings, serial_order, cancel_requested, correlation_id, args)
+       parkings, serial_order, cancel_requested, correlation_id, args,
+       in_line)
 SELECT counterfoil.uuid7(), 'default', 1, 'waiting', 'noop',
        (%(queues)s::text[])[1 + n %% cardinality(%(queues)s::text[])], 1 + n / 2 %% 4,
        counterfoil.now() + %(first)s::interval
            + %(spread)s::interval * (n::float8 / %(jobs)s),
-       0, 0, 0, false, 'claims', '{"n": 1}'
+       0, 0, 0, false, 'claims', '{"n": 1}', false
   FROM generate_series(1, %(jobs)s::int) n
 """
 
 _DUE: Final = """
 INSERT INTO counterfoil.jobs (
        stream_id, tenant_id, version, state, kind, queue, priority, run_at, attempt,
-       parkings, serial_order, cancel_requested, correlation_id, args)
+       parkings, serial_order, cancel_requested, correlation_id, args,
+       in_line)
 SELECT counterfoil.uuid7(), 'default', 1, 'waiting', 'noop', 'default', 1 + n %% 4,
-       counterfoil.now(), 0, 0, 0, false, 'claims', '{"n": 1}'
+       counterfoil.now(), 0, 0, 0, false, 'claims', '{"n": 1}', false
   FROM generate_series(1, %(jobs)s::int) n
 """
 

@@ -24,10 +24,13 @@ from infrastructure.processor.barred import Barred
 from infrastructure.processor.claimed import ClaimedJob, commit_claim
 from infrastructure.processor.identity import actor_of
 from infrastructure.processor.low_water import EPOCH, HEAD_STARTS, LowWater, look
+from infrastructure.processor.turns.lines import Lines
 from infrastructure.processor.turns.statements import (
     CLAIM,
+    CLAIM_IN_TURN,
     CLAIM_SUSPECT,
     FRONT,
+    FRONT_IN_TURN,
     FRONT_SUSPECT,
 )
 from infrastructure.telemetry import emit
@@ -41,6 +44,7 @@ class _Statements(NamedTuple):
 
 
 _TRUSTED: Final = _Statements(CLAIM, FRONT, are_suspects=False)
+_IN_TURN: Final = _Statements(CLAIM_IN_TURN, FRONT_IN_TURN, are_suspects=False)
 _SUSPECTS: Final = _Statements(CLAIM_SUSPECT, FRONT_SUSPECT, are_suspects=True)
 
 
@@ -103,7 +107,13 @@ class Claimer:
             "lows": water.lows,
             "barred": self._left_out(at),
         }
-        jobs = self._claimable(connection, asked, at, _TRUSTED)
+        if water.lines.known:
+            asked |= _by_turns(water.lines, n)
+            jobs = self._claimable(connection, asked, at, _IN_TURN)
+            water.lines.served(job.tenant_id for job in jobs)
+            water.lines.are_due = water.lines.are_due and len(jobs) == n
+        else:
+            jobs = self._claimable(connection, asked, at, _TRUSTED)
         water.is_short = len(jobs) < n and not is_full
         return Scan(jobs, is_full or (water.is_short and not water.is_full_due(at)))
 
@@ -187,3 +197,20 @@ class Claimer:
                 emit("job barred", job=str(job), error=type(error).__name__)
                 self._barred.add(uuid(job), at)
             return []
+
+
+def _by_turns(lines: Lines, n: int) -> dict[str, object]:
+    """Return what a claim of `n` jobs asks of the lines whose turn it is.
+
+    Of each it may take twice its share, for others may have fewer.
+    """
+    asked = lines.in_turn()
+    priorities = range(1, len(HEAD_STARTS) + 1)
+    return {
+        "places": [line.tenant for line in asked],
+        "line_tenants": [line.tenant for line in asked for _ in priorities],
+        "line_priorities": [priority for _ in asked for priority in priorities],
+        "line_lows": [low for line in asked for low in line.lows],
+        "per_line": min(n, -(-2 * n // len(asked))),
+        "open_first": int(lines.is_open_first),
+    }

@@ -15,6 +15,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final, cast
 
 from infrastructure.postgres.database import Connection, unavailable_in_our_words
+from infrastructure.processor.turns.lines import Line, Lines
 
 HEAD_STARTS: Final = tuple(timedelta(seconds=s) for s in (600, 300, 100, 0))
 """How much earlier than its `run_at` a job of priority 1 … 4 counts in the merge:
@@ -29,7 +30,8 @@ _LATE: Final = timedelta(seconds=2)
 """What is committed so long after its `run_at` is found by a bounded look as well."""
 
 # One round trip for an idle poller, over all its queues.  Ordered as the index is, or
-# LIMIT 1 makes the planner prefer a scan of the whole table.
+# LIMIT 1 makes the planner prefer a scan of the whole table.  Lines are looked for by a
+# function, or it all would be planned each time: ten times what the look takes.
 _LOOK: Final = """
 WITH moment AS MATERIALIZED (
     SELECT counterfoil.now() AS at
@@ -44,6 +46,7 @@ SELECT moment.at,
                       FROM counterfoil.jobs j
                      WHERE j.state = 'waiting'
                        AND NOT j.is_suspect
+                       AND NOT j.in_line
                        AND j.queue = q.queue
                        AND j.priority = q.priority
                        AND j.run_at >= q.low
@@ -51,7 +54,9 @@ SELECT moment.at,
                        AND j.kind = ANY(%(kinds)s::text[])
                      ORDER BY j.run_at
                      LIMIT 1) due ON true
-              ORDER BY q.n)
+              ORDER BY q.n),
+       CASE WHEN %(full_queues)s::text[] <> '{}'
+            THEN counterfoil.lines(%(full_queues)s::text[], %(kinds)s::text[]) END
   FROM moment
 """
 
@@ -71,6 +76,14 @@ class LowWater:
     is_fresh: bool = False
     """Whether nothing was claimed since everything was looked at."""
 
+    lines: Lines = field(default_factory=Lines)
+
+    def looked(self, *, is_full: bool, any_due: bool) -> bool:
+        """Return whether anything is due, and keep what a claim wants to know of it."""
+        self.is_fresh = is_full
+        self.is_short = not any_due or (self.is_short and not is_full)
+        return any_due
+
     def is_full_due(self, at: float) -> bool:
         """Whether the next look has to be a full one."""
         if self.looked_at is None:
@@ -89,30 +102,62 @@ def look(
         DatabaseUnavailableError: the connection was lost.
     """
     full = [water.is_full_due(at) for water in waters]
-    asked = [
+    asked = _asked(waters, full) | {"kinds": sorted(set(kinds))}
+    began_at = time.monotonic()
+    with unavailable_in_our_words():
+        row = connection.execute(_LOOK, asked, prepare=True).fetchall()[0]
+    cost = time.monotonic() - began_at
+    moment, earliest, lines = cast("_Answer", row)
+    dues = iter(earliest)
+    answers: list[bool] = []
+    for water, is_full in zip(waters, full, strict=True):
+        due = [next(dues) for _ in HEAD_STARTS]
+        if is_full:
+            water.lows = [it or moment - _LATE for it in due]
+            water.looked_at, water.cost = at, cost
+            found = _found(lines or [], water.queue)
+            water.lines.found([_line(*each, moment) for each in found])
+            water.lines.are_due = any(it for _, firsts in found for it in firsts)
+        any_due = any(due) or water.lines.are_due
+        answers.append(water.looked(is_full=is_full, any_due=any_due))
+    return answers
+
+
+type _Dues = list[datetime | None]
+type _Answer = tuple[datetime, _Dues, list[list[str | None]] | None]
+
+
+def _found(
+    lines: Sequence[Sequence[str | None]], queue: str
+) -> list[tuple[str, _Dues]]:
+    """Return of each line of `queue` its tenant, and what is due first by priority."""
+    return [
+        (str(line[1]), [_instant(it) for it in line[2:]])
+        for line in lines
+        if line[0] == queue
+    ]
+
+
+def _instant(told: str | None) -> datetime | None:
+    return None if told is None else datetime.fromisoformat(told)
+
+
+def _asked(waters: Sequence[LowWater], full: Sequence[bool]) -> dict[str, object]:
+    """Return which queues, priorities and lines are looked at, and from where on."""
+    rows = [
         (water.queue, priority, EPOCH if is_full else low)
         for water, is_full in zip(waters, full, strict=True)
         for priority, low in enumerate(water.lows, 1)
     ]
-    parameters = {
-        "queues": [each[0] for each in asked],
-        "priorities": [each[1] for each in asked],
-        "lows": [each[2] for each in asked],
-        "kinds": sorted(set(kinds)),
+    looked = zip(waters, full, strict=True)
+    queues = {water.queue for water, is_full in looked if is_full}
+    return {
+        "queues": [row[0] for row in rows],
+        "priorities": [row[1] for row in rows],
+        "lows": [row[2] for row in rows],
+        "full_queues": sorted(queues),
     }
-    began_at = time.monotonic()
-    with unavailable_in_our_words():
-        row = connection.execute(_LOOK, parameters, prepare=True).fetchall()[0]
-    cost = time.monotonic() - began_at
-    moment, earliest = cast("tuple[datetime, list[datetime | None]]", row)
-    found = [
-        earliest[first : first + len(HEAD_STARTS)]
-        for first in range(0, len(earliest), len(HEAD_STARTS))
-    ]
-    for water, is_full, firsts in zip(waters, full, found, strict=True):
-        if is_full:
-            water.lows = [first or moment - _LATE for first in firsts]
-            water.looked_at, water.cost = at, cost
-        water.is_fresh = is_full
-        water.is_short = not any(firsts) or (water.is_short and not is_full)
-    return [any(firsts) for firsts in found]
+
+
+def _line(tenant: str, firsts: Iterable[datetime | None], moment: datetime) -> Line:
+    return Line(tenant, [it or moment - _LATE for it in firsts])

@@ -115,7 +115,8 @@ def head_of(connection: Connection, birth: Birth) -> dict[str, Any]:
         POPULATED.format(sql.Identifier(name)),
         rows_as_json([table.columns(change, birth.meta)])[1:-1],
     )
-    return dict(row)
+    # A job that stands alone is in no line; the store leaves that to the database.
+    return dict(row) | ({"in_line": False} if table is JOBS else {})
 
 
 def events_of(birth: Birth) -> list[tuple[str, int, str, int, JsonObject, JsonObject]]:

@@ -20,6 +20,7 @@ _DIFFERENT = {
         'stream_id', counterfoil.uuid7(),
         'run_at', counterfoil.now() + make_interval(secs => n - 5000),
         'priority', 1 + n % 4,
+        'in_line', n % 3 = 0,
         'unique_key', CASE WHEN n % 5 = 0 THEN 'unique ' || n END,
         'serial_key', CASE WHEN n % 2 = 0 THEN 'serial ' || n END""",
     "events": """

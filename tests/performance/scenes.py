@@ -143,13 +143,13 @@ type Scene = Callable[[Stage], None]
 
 SCENES: dict[Scene, set[str]] = {
     look: {"jobs_claim"},
-    claim_and_succeed: {"jobs_claim", "jobs_serial", "jobs_pkey"},
+    claim_and_succeed: {"jobs_claim", "jobs_lines", "jobs_serial", "jobs_pkey"},
     beat_and_retry: {"jobs_pkey", "running_keys_job"},
     rescue: {"jobs_running"},
     unpark: {"jobs_gate"},
     claim_a_suspect: {"jobs_suspects"},
     register_worker: {"workers_pkey"},
-    enqueue_twice: {"jobs_unique_key", "events_pkey"},
+    enqueue_twice: {"jobs_unique_key", "jobs_pending", "events_pkey"},
     ask_for_room: {"jobs_pending", "jobs_running"},
     settle_twice: {"external_keys_pkey"},
     fulfil_order: {

@@ -45,6 +45,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     tenant_id: str
     correlation_id: str
     args: JsonObject
+    in_line: bool
 
 
 @st.composite
@@ -80,6 +81,7 @@ def rows(draw: st.DrawFn, *, running: bool = False) -> Row:
         tenant_id=draw(st.sampled_from(["default", "other"])),
         correlation_id=draw(texts),
         args=draw(json_objects),
+        in_line=draw(st.booleans()),
     )
 
 
@@ -101,7 +103,7 @@ def put(
         made = columns_of(
             msgspec.structs.replace(change, events=(CancelRequested(),)), meta
         )
-        columns.append(made | {"args": row.args})
+        columns.append(made | {"args": row.args, "in_line": row.in_line})
     with connection.transaction():
         connection.execute("SET LOCAL session_replication_role = replica")
         connection.execute(JOBS.insert, {"rows": rows_as_json(columns)})

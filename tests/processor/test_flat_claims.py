@@ -10,10 +10,9 @@ import psycopg
 import pytest
 
 from infrastructure.processor import low_water
-from infrastructure.processor.low_water import EPOCH
 from infrastructure.processor.turns import statements
 from tests.fixtures.database import ON_BOTH_SERVERS, TestDatabase
-from tests.processor.test_plans import a_claim, pages
+from tests.processor.test_plans import A_LOOK, a_claim, pages
 
 pytestmark = ON_BOTH_SERVERS
 
@@ -23,22 +22,16 @@ TAKEN: Final = 100
 FILL: Final = """
 INSERT INTO counterfoil.jobs (
        stream_id, tenant_id, version, state, kind, queue, priority, run_at, attempt,
-       parkings, serial_key, serial_order, cancel_requested, correlation_id, args)
+       parkings, serial_key, serial_order, cancel_requested, correlation_id, args,
+       in_line)
 SELECT counterfoil.uuid7(), 'default', 1, 'waiting', 'noop', 'default', 1 + n %% 4,
        counterfoil.now() + make_interval(secs => %(first)s + n * 0.001), 0, 0,
-       'key ' || n %% %(keys)s, 0, false, 'c', '{}'
+       'key ' || n %% %(keys)s, 0, false, 'c', '{}', false
   FROM generate_series(1, %(jobs)s) n
 """
 AN_HOUR_AGO: Final = -3_600
 SOON: Final = 3_600
 A_MINUTE_AGO: Final = -60
-
-LOOK: Final[dict[str, object]] = {
-    "queues": ["default"] * 4,
-    "priorities": [1, 2, 3, 4],
-    "lows": [EPOCH] * 4,
-    "kinds": ["noop"],
-}
 
 
 @pytest.fixture
@@ -59,7 +52,7 @@ def analyze(connection: psycopg.Connection[Any]) -> None:
 
 
 def of_a_look(connection: psycopg.Connection[Any]) -> int:
-    return pages(connection, low_water._LOOK, LOOK)  # noqa: SLF001 - the statement is the promise
+    return pages(connection, low_water._LOOK, A_LOOK)  # noqa: SLF001 - the statement is the promise
 
 
 def of_a_claim(connection: psycopg.Connection[Any]) -> int:

@@ -20,12 +20,13 @@ FILL = """
 INSERT INTO counterfoil.jobs (
        stream_id, tenant_id, version, state, kind, queue, priority, run_at, attempt,
        parkings, serial_key, serial_order, token, owner_host, owner_pid, owner_boot,
-       cancel_requested, correlation_id, args, lease_until)
+       cancel_requested, correlation_id, args, in_line, lease_until)
 SELECT counterfoil.uuid7(), 'default', 1, s.state, 'noop', 'default', 1 + n % 4,
        counterfoil.now() + make_interval(secs => n - 5000), 0, 0,
        CASE WHEN n % 2 = 0 THEN 'key ' || n END, 0,
        CASE WHEN s.state = 'running' THEN 1 END, 'host', 1,
-       CASE WHEN s.state = 'running' THEN counterfoil.uuid7() END, false, 'c', '{}',
+       CASE WHEN s.state = 'running' THEN counterfoil.uuid7() END,
+       false, 'c', '{}', false,
        CASE WHEN s.state = 'running' THEN counterfoil.now() + interval '1 minute' END
   FROM generate_series(1, 50000) n,
        LATERAL (SELECT CASE WHEN n % 250 = 0 THEN 'running' ELSE 'waiting' END) s(state)
@@ -66,6 +67,15 @@ def nodes(plan: dict[str, Any]) -> list[dict[str, Any]]:
     return [plan, *(node for part in plan.get("Plans", []) for node in nodes(part))]
 
 
+A_LOOK: dict[str, object] = {
+    "queues": ["default"] * 4,
+    "priorities": [1, 2, 3, 4],
+    "lows": [EPOCH] * 4,
+    "full_queues": ["default"],
+    "kinds": ["noop"],
+}
+
+
 def a_claim(n: int) -> dict[str, object]:
     return {
         "lows": [EPOCH] * 4,
@@ -99,13 +109,7 @@ def test_an_idle_look_reads_nothing(full: psycopg.Connection[Any]) -> None:
     full.execute("UPDATE counterfoil.jobs SET run_at = run_at + interval '1 year'")
     full.execute("ANALYZE counterfoil.jobs")
 
-    asked: dict[str, object] = {
-        "queues": ["default"] * 4,
-        "priorities": [1, 2, 3, 4],
-        "lows": [EPOCH] * 4,
-        "kinds": ["noop"],
-    }
-    used = explained(full, low_water._LOOK, asked)  # noqa: SLF001 - see above
+    used = explained(full, low_water._LOOK, A_LOOK)  # noqa: SLF001 - see above
 
     assert used == {"jobs_claim": 0}
 
@@ -187,14 +191,7 @@ def test_a_bounded_look_and_claim_walk_over_no_dead_rows(
     (low,) = connection.execute("SELECT min(run_at) FROM counterfoil.jobs").fetchall()[
         0
     ]
-    look: dict[str, object] = {
-        "queues": ["default"] * 4,
-        "priorities": [1, 2, 3, 4],
-        "lows": [EPOCH] * 4,
-        "kinds": ["noop"],
-    }
-
-    for statement, asked in ((low_water._LOOK, look), (statements.CLAIM, a_claim(1))):  # noqa: SLF001 - see above
+    for statement, asked in ((low_water._LOOK, A_LOOK), (statements.CLAIM, a_claim(1))):  # noqa: SLF001 - see above
         unbounded = pages(connection, statement, asked)
         bounded = pages(connection, statement, asked | {"lows": [low] * 4})
         assert unbounded > 1_000

@@ -8,20 +8,10 @@ from typing import Final
 
 from infrastructure.processor.claimed import COLUMNS
 
-# The scan is a LATERAL per priority: sorted by priority first, one scan made an idle
-# claim take 98 ms beside a million future rows.  `kind = ANY` keeps the index order.
 # How far the front of a key reaches depends on the key and the limit alone, so the
 # planner keeps it (Memoize): compared row by row, 5,000 due jobs of one key cost 67 ms
-# a claim; so, 2 ms.
-_PICK: Final = """
-WITH moment AS MATERIALIZED (
-    -- Asked once: a condition of the index, and one instant for every comparison.
-    SELECT counterfoil.now() AS at
-), candidates AS (
-    SELECT c.*, c.run_at - p.head_start AS turn
-      FROM unnest(%(lows)s::timestamptz[], %(head_starts)s::interval[])
-           WITH ORDINALITY AS p(low, head_start, priority)
-     CROSS JOIN LATERAL (
+# a claim; so, 2 ms.  `kind = ANY` keeps the index order.
+_SCAN: Final = """
         SELECT j.stream_id, j.tenant_id, j.run_at, j.serial_key, j.serial_order,
                j.concurrency_limit, j.priority
           FROM counterfoil.jobs j
@@ -48,6 +38,7 @@ WITH moment AS MATERIALIZED (
                 LIMIT 1) front ON true
          WHERE j.state = 'waiting'
            AND NOT j.is_suspect
+           AND NOT j.in_line
            AND j.queue = %(queue)s
            AND j.priority = p.priority
            AND j.run_at >= p.low
@@ -61,11 +52,51 @@ WITH moment AS MATERIALIZED (
                            <= (front.serial_order, front.run_at, front.stream_id)))
          ORDER BY j.run_at
          LIMIT %(n)s
-           FOR UPDATE OF j SKIP LOCKED) c
-), picked AS (
+           FOR UPDATE OF j SKIP LOCKED"""
+_SCAN_LINE: Final = _SCAN.replace(
+    "AND NOT j.in_line", "AND j.in_line AND j.tenant_id = p.tenant_id"
+).replace("LIMIT %(n)s", "LIMIT %(per_line)s")
+
+# The scan is a LATERAL per priority: sorted by priority first, one scan made an idle
+# claim take 98 ms beside a million future rows.
+_CANDIDATES: Final = """
+WITH moment AS MATERIALIZED (
+    -- Asked once: a condition of the index, and one instant for every comparison.
+    SELECT counterfoil.now() AS at
+), candidates AS (
+    SELECT c.*, c.run_at - p.head_start AS turn
+      FROM unnest(%(lows)s::timestamptz[], %(head_starts)s::interval[])
+           WITH ORDINALITY AS p(low, head_start, priority)
+     CROSS JOIN LATERAL (:scan) c
+""".replace(":scan", _SCAN)
+
+_PICK: Final = """:candidates), picked AS (
     SELECT * FROM candidates ORDER BY turn LIMIT %(n)s
 )
-"""
+""".replace(":candidates", _CANDIDATES)
+
+# Every tenant with a line is a place of its own, all others are the open.  Places are
+# served by rounds: one of the open, one of a line, one of the open, one of the next.
+_PICK_IN_TURN: Final = """:candidates
+     UNION ALL
+    SELECT c.*, c.run_at - (%(head_starts)s::interval[])[p.priority] AS turn
+      FROM unnest(%(line_tenants)s::text[], %(line_priorities)s::int[],
+                  %(line_lows)s::timestamptz[]) AS p(tenant_id, priority, low)
+     CROSS JOIN LATERAL (:scan) c
+), placed AS (
+    SELECT *, row_number() OVER (PARTITION BY place ORDER BY turn, run_at) AS lap
+      FROM (SELECT *, coalesce(array_position(%(places)s::text[], tenant_id), 0)
+                      AS place
+              FROM candidates) c
+), picked AS (
+    SELECT *
+      FROM placed
+     ORDER BY CASE WHEN place = 0 THEN 2 * lap - %(open_first)s::int
+                   ELSE 2 * ((lap - 1) * cardinality(%(places)s::text[]) + place)
+                        - 1 + %(open_first)s::int END
+     LIMIT %(n)s
+)
+""".replace(":candidates", _CANDIDATES).replace(":scan", _SCAN_LINE)
 
 # JSON is made from rows: their types are looked up once a statement, those of
 # jsonb_build_object's arguments once a row.
@@ -139,8 +170,12 @@ _TELL: Final = """, timestamptz_send(counterfoil.now())
 _NAME: Final = "SELECT stream_id FROM picked"
 CLAIM: Final = _PICK + _TAKE + COLUMNS + _TELL
 FRONT: Final = _PICK + _NAME
+CLAIM_IN_TURN: Final = _PICK_IN_TURN + _TAKE + COLUMNS + _TELL
+FRONT_IN_TURN: Final = _PICK_IN_TURN + _NAME
 
 # The same in every other respect: keys, priorities, turns.
-_PICK_SUSPECT: Final = _PICK.replace("AND NOT j.is_suspect", "AND j.is_suspect")
+_PICK_SUSPECT: Final = _PICK.replace(
+    "AND NOT j.is_suspect", "AND j.is_suspect"
+).replace("AND NOT j.in_line", "", 1)
 CLAIM_SUSPECT: Final = _PICK_SUSPECT + _TAKE + COLUMNS + _TELL
 FRONT_SUSPECT: Final = _PICK_SUSPECT + _NAME

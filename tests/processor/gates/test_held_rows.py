@@ -10,7 +10,6 @@ from domain.jobs.gates import WHEN_OPENED
 from domain.jobs.outcome import Gated
 from infrastructure.processor import low_water
 from infrastructure.processor.gates import unparking
-from infrastructure.processor.low_water import EPOCH
 from infrastructure.processor.settler import Ended
 from infrastructure.processor.turns import statements
 from infrastructure.telemetry import listen
@@ -18,7 +17,7 @@ from tests.fixtures.database import ON_BOTH_SERVERS, TestDatabase
 from tests.fixtures.maintenance import Maintenance
 from tests.fixtures.workers import enqueue, history
 from tests.processor.rig import Rig
-from tests.processor.test_plans import FILL, a_claim, explained
+from tests.processor.test_plans import A_LOOK, FILL, a_claim, explained
 
 pytestmark = ON_BOTH_SERVERS
 
@@ -28,12 +27,6 @@ UPDATE counterfoil.jobs
    SET cause = 'parked', run_at = '9999-12-31T00:00:00Z', gate = 'panel'
  WHERE state = 'waiting' AND stream_id::text > '0'
 """
-LOOK: dict[str, object] = {
-    "queues": ["default"] * 4,
-    "priorities": [1, 2, 3, 4],
-    "lows": [EPOCH] * 4,
-    "kinds": ["noop"],
-}
 
 
 @pytest.fixture
@@ -54,7 +47,7 @@ def test_what_waits_at_a_closed_gate_is_read_by_nobody(
     asked: dict[str, object] = {"enough": unparking._ENOUGH, "all": "all"}  # noqa: SLF001 - plans are a promise
 
     rounds = explained(full, unparking._OPENED, asked)  # noqa: SLF001 - see above
-    looked = explained(full, low_water._LOOK, LOOK)  # noqa: SLF001 - see above
+    looked = explained(full, low_water._LOOK, A_LOOK)  # noqa: SLF001 - see above
     claimed = explained(full, statements.CLAIM, a_claim(10))
 
     assert "all of jobs" not in rounds
