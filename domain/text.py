@@ -19,7 +19,11 @@ _SECRETS = (
     re.compile(
         r"(?i)\b(?:password|passwd|secret|token|api[_-]?key)\b[\"']?\s*[=:]\s*[\"']?[^\s\"',;}]+"
     ),
-    re.compile(r"\b\d(?:[ -]?\d){12,18}\b"),
+    # A card's number; not the end of an id, which may be digits alone.
+    re.compile(
+        r"(?P<kept>\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b)"
+        r"|\b\d(?:[ -]?\d){12,18}\b"
+    ),
 )
 
 
@@ -37,8 +41,12 @@ def clean(text: str) -> str:
 def redact(text: str) -> str:
     """Return `text` with tokens, links, credentials and card numbers masked."""
     for pattern in _SECRETS:
-        text = pattern.sub(_MARK, text)
+        text = pattern.sub(_masked, text)
     return text
+
+
+def _masked(found: re.Match[str]) -> str:
+    return found.groupdict().get("kept") or _MARK
 
 
 def cut(text: str, characters: int = ERROR_CHARACTERS) -> str:
