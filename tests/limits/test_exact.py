@@ -69,6 +69,42 @@ def test_s31_a_crowd_fills_the_house_to_the_last_place(
     assert holds_no_room(host)
 
 
+def test_jobs_that_nobody_can_count_fill_the_house_as_well(
+    database: TestDatabase,
+) -> None:
+    """One job in each of many transactions that stay open: all in lanes, at first."""
+    host = database.connect()
+    limit(host, tenant=32)
+    clients = [database.connect() for _ in range(36)]
+    for each in clients:
+        each.execute("BEGIN")
+
+    codes = [refused(partial(enqueue, each)) for each in clients]
+
+    assert codes == [None] * 32 + [TENANT_FULL] * 4
+    for each in clients:
+        each.execute("COMMIT")  # of a refused one it is a rollback
+    assert pending(host) == 32
+
+
+@pytest.mark.parametrize("hidden", [13, 60, 97])
+def test_a_large_batch_that_nobody_can_count_leaves_only_the_rest(
+    database: TestDatabase, hidden: int
+) -> None:
+    """What can be counted would let everybody in, without a look at the others."""
+    host = database.connect()
+    limit(host, tenant=100)
+    idle = database.connect()
+    idle.execute("BEGIN")
+    enqueue_many(idle, [{}] * hidden)
+
+    let_in = let_in_one_by_one(host, 100)
+
+    assert let_in == 100 - hidden
+    idle.execute("COMMIT")
+    assert pending(host) == 100
+
+
 def one(connection: Connection, _: random.Random) -> None:
     enqueue(connection)
 
