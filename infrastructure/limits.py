@@ -9,13 +9,16 @@ from infrastructure.postgres.database import (
     unavailable_in_our_words,
 )
 
-# What stands already is not written again.
+# What stands already is not written again.  A row that somebody has deleted, so that
+# there were no limits, is there again.
 _SET: Final = """
-UPDATE counterfoil.limits
-   SET max_pending = coalesce(%(pending)s, max_pending),
-       max_tenant_pending = coalesce(%(tenant_pending)s, max_tenant_pending)
- WHERE max_pending <> coalesce(%(pending)s, max_pending)
-    OR max_tenant_pending <> coalesce(%(tenant_pending)s, max_tenant_pending)
+INSERT INTO counterfoil.limits AS l (max_pending, max_tenant_pending)
+VALUES (coalesce(%(pending)s, 10000), coalesce(%(tenant_pending)s, 1000))
+    ON CONFLICT (one) DO UPDATE
+   SET max_pending = coalesce(%(pending)s, l.max_pending),
+       max_tenant_pending = coalesce(%(tenant_pending)s, l.max_tenant_pending)
+ WHERE l.max_pending <> coalesce(%(pending)s, l.max_pending)
+    OR l.max_tenant_pending <> coalesce(%(tenant_pending)s, l.max_tenant_pending)
 """
 
 

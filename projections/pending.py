@@ -10,7 +10,11 @@ from domain.event import Instant
 from projections.connections import Lend, one_snapshot
 from projections.moment import read_moment
 
-_LIMITS: Final = "SELECT max_pending, max_tenant_pending FROM counterfoil.limits"
+# Without the row, which somebody may have deleted, intake has no limits.
+_LIMITS: Final = """
+SELECT coalesce(max(max_pending), 0), coalesce(max(max_tenant_pending), 0)
+  FROM counterfoil.limits
+"""
 
 _IN_ALL: Final = """
 SELECT count(*) AS pending, count(*) FILTER (WHERE state = 'running') AS running

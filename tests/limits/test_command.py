@@ -63,3 +63,20 @@ def test_a_refused_retry_tells_what_to_do(counterfoil: Command, world: World) ->
 def test_a_wrong_limit_is_refused_with_its_name(name: str, value: str) -> None:
     with pytest.raises(ConfigurationError, match=name):
         Settings.from_env({name: value})
+
+
+@pytest.mark.parametrize(("name", "other"), [("pending", 1000), ("tenant", 10000)])
+def test_limits_that_somebody_has_deleted_are_none_until_they_are_set(
+    counterfoil: Command, world: World, name: str, other: int
+) -> None:
+    world.connection.execute("DELETE FROM counterfoil.limits")
+    shown = counterfoil("limits").out
+    both = {"pending": "PENDING", "tenant": "TENANT_PENDING"}
+
+    counterfoil("migrate", **{f"COUNTERFOIL_JOB_MAX_{both[name]}": "7"})
+
+    assert "0 pending in all, without a limit" in shown
+    page = counterfoil("limits", "--json").document
+    limits = {"pending": page["maxPending"], "tenant": page["maxTenantPending"]}
+    assert limits.pop(name) == 7
+    assert list(limits.values()) == [other]
