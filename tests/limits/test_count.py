@@ -144,3 +144,27 @@ def test_a_worker_counts_while_it_lives(
     with worker_here(database, NOOP):
         until(lambda: figure(shop) == (1, True))
     assert pending(shop) == 1
+
+
+@pytest.mark.parametrize("full", [True, False])
+def test_a_clock_that_is_set_back_leaves_no_figure_of_the_future(
+    database: TestDatabase, shop: Connection, count: PendingCount, *, full: bool
+) -> None:
+    limit(shop, in_all=50)
+    enqueue_many(shop, [{}] * (50 if full else 0))
+    count.round()
+    if full:
+        shop.execute("DELETE FROM counterfoil.jobs")
+    else:
+        limit(shop)
+        enqueue_many(shop, [{}] * 50)
+        limit(shop, in_all=50)
+
+    database.advance(timedelta(days=-1))
+
+    right = None if full else ALL_FULL
+    assert refused(partial(enqueue, shop)) == right  # without any worker
+    assert count.round()
+    assert figure(shop) == (1 if full else 50, True)
+    assert refused(partial(enqueue, shop)) == right
+    assert not count.round()
