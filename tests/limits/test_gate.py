@@ -213,6 +213,23 @@ def test_replays_are_answered_when_it_is_full_in_all(shop: Connection) -> None:
     assert refused(partial(enqueue, shop)) == ALL_FULL
 
 
+@pytest.mark.parametrize("fits", [True, False])
+def test_in_all_a_batch_of_several_tenants_needs_room_for_all_its_births(
+    shop: Connection, *, fits: bool
+) -> None:
+    limit(shop, tenant=10, in_all=8 if fits else 7)
+    for tenant in ("a", "b", "c"):
+        enqueue(shop, tenant=tenant, uniqueKey="first")
+
+    replays = [{"tenant": each, "uniqueKey": "first"} for each in ("b", "c")]
+    births = [{"tenant": each} for each in ("a", "a", "b", "b")]
+    twice = [{"tenant": "c", "uniqueKey": "second"}] * 2
+    batch = partial(enqueue_many, shop, [*births, *replays, *twice])
+
+    assert refused(batch) == (None if fits else ALL_FULL)
+    assert sum(pending(shop, each) for each in ("a", "b", "c")) == (8 if fits else 3)
+
+
 @pytest.mark.parametrize("already", [0, 3, 9])
 def test_nobody_waits_for_who_idles_in_his_transaction(
     database: TestDatabase, shop: Connection, already: int
