@@ -17,13 +17,17 @@ CREATE INDEX jobs_lines ON counterfoil.jobs (queue, tenant_id, priority, run_at)
 -- Whether so many more jobs of a tenant bring a queue's waiting ones to more than 32.
 --
 -- Without the two settings a plan that was made while the table was small would scan it
--- when it is large.
+-- when it is large.  A look under SERIALIZABLE would make every two births of a tenant
+-- a conflict, and paid orders with them: there nobody is born in line.
 CREATE FUNCTION counterfoil.is_crowded(tenant text, queue_name text, more integer) RETURNS boolean
 LANGUAGE plpgsql VOLATILE
 SET enable_seqscan = off
 SET enable_bitmapscan = off
 AS $$
 BEGIN
+    IF current_setting('transaction_isolation') = 'serializable' THEN
+        RETURN false;
+    END IF;
     RETURN EXISTS (SELECT
                      FROM counterfoil.jobs j
                     WHERE j.tenant_id COLLATE "C" = tenant
@@ -90,6 +94,10 @@ SET enable_seqscan = off
 SET enable_bitmapscan = off
 AS $$
 BEGIN
+    IF current_setting('transaction_isolation') = 'serializable' THEN
+        NEW.in_line := false;
+        RETURN NEW;
+    END IF;
     NEW.in_line := EXISTS (SELECT
                              FROM counterfoil.jobs j
                             WHERE j.tenant_id COLLATE "C" = NEW.tenant_id

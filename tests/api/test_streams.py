@@ -1,6 +1,7 @@
 """A worker whose output nobody takes works all the same."""
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -23,7 +24,7 @@ def test_a_worker_without_an_output_starts_works_and_stops(
     """Closed by a supervisor, on a full disk, or into a pipe that nobody reads."""
     connection = database.connect()
     enqueue(connection, "order_fanout")  # undecodable: any worker ends it
-    line = f"{sys.executable} -m api worker {way}"
+    line = f"{shlex.quote(sys.executable)} -m api worker {way}"
     shell = subprocess.Popen(
         ["/bin/sh", "-c", line],
         cwd=ROOT,

@@ -15,6 +15,8 @@ OF_THE_INSTALLATION = {
     "idle_signs",  # a worker serves all tenants
     "checkpoints",  # a projection follows the whole log
     "installation",
+    "limits",  # how many jobs may be pending, of each tenant and in all
+    "pending_counts",  # how many are pending in all
     "schema_migrations",  # the migrator's own
     "test_clock",  # of test databases alone
     "workers",  # a process serves every tenant

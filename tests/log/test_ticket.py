@@ -8,6 +8,7 @@ from psycopg import sql
 
 from infrastructure.ids import new_id
 from tests.fixtures.database import ON_BOTH_SERVERS, TestDatabase
+from tests.limits.room import limit
 from tests.log.plain import append, horizon, last_value, tickets
 
 pytestmark = [pytest.mark.database, ON_BOTH_SERVERS]
@@ -38,6 +39,7 @@ def test_tens_of_thousands_of_appends_in_one_transaction_hold_one_lock(
     statement: LiteralString, events: int, database: TestDatabase
 ) -> None:
     writer, watcher = database.connect(), database.connect()
+    limit(writer)
 
     with writer.transaction():
         writer.execute(statement)
