@@ -20,11 +20,11 @@ demo: .venv/.runtime ## Settle and fulfil 6,919 real orders against a failing pa
 
 .PHONY: test
 test: .venv/.dev ## Run the tests that need nothing but the embedded PostgreSQL
-	$(RUN)pytest -n 2 --dist worksteal -m "$(FAST)" $(ARGS)
+	$(RUN)pytest -n 3 --dist worksteal -m "$(FAST)" $(ARGS)
 
 .PHONY: test-crash
 test-crash: .venv/.dev ## Run the tests that kill processes or need PostgreSQL 15
-	$(RUN)pytest -n 3 --dist worksteal -m "$(REAL)" $(ARGS)
+	$(RUN)pytest -n 4 --dist worksteal -m "$(REAL)" $(ARGS)
 
 .PHONY: campaign
 campaign: .venv/.dev ## Run the long tests: many random schedules, faults and examples

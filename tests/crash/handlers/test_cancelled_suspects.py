@@ -29,11 +29,20 @@ def _old_server(database: TestDatabase) -> None:
     database.advance(timedelta(minutes=10))
 
 
-def suspected(database: TestDatabase, start: Start, kind: str) -> UUID:
+def suspected(database: TestDatabase, start: Start) -> UUID:
     """Return a job whose process was killed while it ran."""
-    job = enqueue(database.connect(), kind)
+    job = enqueue(database.connect(), "heeding")
     worker = start()
     until(lambda: history(database.connect(), job)[-1] == "claimed")
+    worker.kill()
+    return job
+
+
+def suspected_in_a_call(database: TestDatabase, start: Start, gate: Gate) -> UUID:
+    """Return a job whose process was killed while its handler asked the gate."""
+    job = enqueue(database.connect(), "slow")
+    worker = start()
+    gate.wait_call(job=job)
     worker.kill()
     return job
 
@@ -50,7 +59,7 @@ def test_s20_a_suspect_learns_of_a_cancel_within_one_heartbeat(
     operator: Operator,
 ) -> None:
     connection = database.connect()
-    job = suspected(database, start_worker, "heeding")
+    job = suspected(database, start_worker)
     worker = successor(database, start_worker)
     worker.events.wait_for("heeding", job=str(job))
 
@@ -70,9 +79,8 @@ def test_s20_a_suspect_that_does_not_listen_has_one_end(
     operator: Operator,
 ) -> None:
     connection = database.connect()
-    job = suspected(database, start_worker, "slow")
+    job = suspected_in_a_call(database, start_worker, gate)
     successor(database, start_worker)
-    gate.wait_call(job=job)  # of the worker that was killed
     call = gate.wait_call(job=job)
 
     operator.cancel(job)
@@ -89,9 +97,8 @@ def test_s20_a_cancelled_suspect_whose_worker_dies_is_cancelled(
     operator: Operator,
 ) -> None:
     connection = database.connect()
-    job = suspected(database, start_worker, "slow")
+    job = suspected_in_a_call(database, start_worker, gate)
     worker = successor(database, start_worker)
-    gate.wait_call(job=job)
     gate.wait_call(job=job)
     operator.cancel(job)
     worker.signal(signal.SIGKILL)
