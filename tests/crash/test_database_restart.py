@@ -18,7 +18,6 @@ from infrastructure.postgres.migrator import migrate
 from tests.fixtures.effects import EffectBook, enqueue_booked
 from tests.fixtures.folds import assert_heads_equal_folds
 from tests.fixtures.workers import WorkerProcess, until, worker_here
-from tests.limits.room import limit
 from tests.processor.rig import NOOP
 
 pytestmark = pytest.mark.crash
@@ -69,7 +68,6 @@ def test_s13_restarts_and_ended_backends_are_survived_by_both_workers(
 ) -> None:
     book = EffectBook(tmp_path / "effects")
     with closing(connect(own_server.uri)) as connection:
-        limit(connection)
         enqueue_booked(connection, JOBS)
     workers = [
         WorkerProcess(own_server.uri, book=str(book.folder), queues={"default": 4})
