@@ -1,31 +1,11 @@
 """The product's own reader of the log: decoded events, up to the horizon."""
 
-from datetime import datetime
 from uuid import UUID
 
-import msgspec
-
-from domain.event import Event, Meta
+from domain.recorded import RecordedEvent
 from infrastructure.log.horizon import Horizon, Lend
 from infrastructure.log.rows import EventRow, Window, read_log, read_stream
 from infrastructure.postgres.codec import decode_event, decode_meta
-
-
-class RecordedEvent(msgspec.Struct, frozen=True, kw_only=True):
-    """One event as the log holds it."""
-
-    position: int
-    """Its place in the log; gaps are normal, order is not commit order."""
-    tenant_id: str
-    stream_id: UUID
-    version: int
-    """Its place in its stream, from 1 without gaps."""
-    tag: str
-    schema: int
-    event: Event
-    meta: Meta
-    recorded_at: datetime
-    """When the database recorded it, in UTC."""
 
 
 class Follower:

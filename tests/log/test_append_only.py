@@ -15,7 +15,9 @@ OF_THE_INSTALLATION = {
     "idle_signs",  # a worker serves all tenants
     "checkpoints",  # a projection follows the whole log
     "installation",
+    "leadership",  # a role is had for the whole installation
     "limits",  # how many jobs may be pending, of each tenant and in all
+    "projections",  # a projection folds the whole log
     "pending_counts",  # how many are pending in all
     "schema_migrations",  # the migrator's own
     "test_clock",  # of test databases alone

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 import pytest
 
 from domain.order.events import Paid
-from infrastructure.log.follower import Follower, RecordedEvent
+from domain.recorded import RecordedEvent
+from infrastructure.log.follower import Follower
 from infrastructure.log.horizon import Horizon
 from infrastructure.postgres.batch_store import BatchStore
 from infrastructure.postgres.codec import UnknownEventError
