@@ -46,7 +46,7 @@ def evolve(state: State, event: Event) -> State:
             if _of_window(event):
                 return maintenance.evolve(state, event)
         case operator_events.Remark():
-            if isinstance(event, operator_events.ActionRefused):
+            if _of_operator(event):
                 return operator_events.evolve(state, event)
         case _:
             pass
@@ -71,6 +71,10 @@ def _of_job(event: Event) -> TypeIs[job_events.JobEvent]:
 
 def _of_window(event: Event) -> TypeIs[maintenance_events.MaintenanceEvent]:
     return vars(maintenance_events).get(type(event).__name__) is type(event)
+
+
+def _of_operator(event: Event) -> TypeIs[operator_events.OperatorEvent]:
+    return vars(operator_events).get(type(event).__name__) is type(event)
 
 
 def unborn(kind: StreamKind) -> State:

@@ -15,18 +15,55 @@ class ActionRefused(Event, frozen=True, kw_only=True):
 
     tag: ClassVar[str] = "operator.action_refused"
     action: str
-    """`retry` or `cancel`."""
+    """What was asked for: `retry`, `cancel`, `pause_projection` …"""
     target: str
     """The id that was given, as given, cleaned and cut."""
     code: str
     """The refusal's stable name."""
 
 
+class ProjectionPaused(Event, frozen=True, kw_only=True):
+    """The rows of a projection stay as they are until it is resumed."""
+
+    tag: ClassVar[str] = "projection.paused"
+    projection: str
+    slot: str
+    """Of its two tables the one that was read then."""
+    position: int
+    """How far its rows had followed the log."""
+
+
+class ProjectionResumed(Event, frozen=True, kw_only=True):
+    """A projection goes on, and what had been set aside is tried again."""
+
+    tag: ClassVar[str] = "projection.resumed"
+    projection: str
+    slot: str
+    position: int
+    set_aside: int
+    """How many events were to be tried again."""
+
+
+class ProjectionPromoted(Event, frozen=True, kw_only=True):
+    """A rebuilt table is read from now on."""
+
+    tag: ClassVar[str] = "projection.promoted"
+    projection: str
+    schema_number: int
+    """Of the code that folded it."""
+    slot: str
+    """The table that is read from now on."""
+    position: int
+    """How far its rows had followed the log when it was promoted."""
+
+
 class Remark(State, frozen=True, kw_only=True):
     """The state of a stream of one event: that it exists."""
 
 
-type OperatorEvent = ActionRefused
+type OperatorEvent = (
+    ActionRefused | ProjectionPaused | ProjectionResumed | ProjectionPromoted
+)
 
 
 def evolve(remark: Remark, event: OperatorEvent) -> Remark:

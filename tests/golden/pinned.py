@@ -250,6 +250,13 @@ OPERATORS: tuple[Event, ...] = (
     operators.ActionRefused(
         action="retry", target=str(OPERATION), code="state_conflict"
     ),
+    operators.ProjectionPaused(projection="jobs", slot="a", position=1_041),
+    operators.ProjectionResumed(
+        projection="jobs", slot="a", position=1_041, set_aside=2
+    ),
+    operators.ProjectionPromoted(
+        projection="jobs", schema_number=2, slot="b", position=1_042
+    ),
 )
 
 EARLIER: dict[tuple[str, int], Event] = {
