@@ -1,0 +1,246 @@
+"""Dead letters: what nothing will run again without a person.
+
+ none ──► open ──► ended      by a person's retry, or cancel of the operation
+           ▲         │
+           └─────────┘        it has died again: the same row, a new letter
+
+One row for each job and operation that is not over for good or has died once; it
+never comes back by itself.  A dead fulfilment job and its failed operation are one
+letter, the operation's: whoever ends such a job fails the operation in the same
+transaction, unless that had ended by itself, and then nobody has to do anything.
+"""
+
+import re
+from typing import Final, override
+from uuid import UUID
+
+import msgspec
+from msgspec.structs import replace
+
+from domain.event import Actor, Event, Instant
+from domain.fulfillment import events as operations
+from domain.jobs import events as jobs
+from domain.recorded import RecordedEvent
+from projections.read_models.projection import Key, Projection
+
+NONE: Final = "none"
+OPEN: Final = "open"
+ENDED: Final = "ended"
+
+JOB: Final = "job"
+OPERATION: Final = "operation"
+
+RETRIED: Final = "retried"
+CANCELLED: Final = "cancelled"
+
+CARRIER: Final = "fulfillment"
+"""Kind of the jobs that carry operations; an operation's letter is of this kind."""
+
+_CARRIERS_QUEUE: Final = "critical"  # of all that a customer has paid for
+_FANOUT: Final = "order_fanout"
+
+# The unique key of the product's own jobs is their kind and what they are about.
+_ABOUT: Final = re.compile(
+    r"(?P<kind>[a-z_]+):(?P<id>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})"
+)
+
+
+class LetterRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One job or operation, and the letter that it is or was last."""
+
+    stream_id: UUID
+    tenant_id: str
+    stream_kind: str
+    """`job` or `operation`."""
+    state: str
+    """`none` (no letter yet), `open` or `ended`."""
+    kind: str
+    """The job's; an operation's letter has that of the job that carries it."""
+    queue: str
+    operation: str | None
+    """Which operation it is; None of a job."""
+    job_id: UUID | None
+    """The job that died."""
+    order_stream_id: UUID | None
+    entitlement_id: UUID | None
+    correlation_id: str
+    code: str | None
+    """Why it is dead."""
+    error_code: str | None
+    """What its last attempt met, where the code does not say it."""
+    attempt: int
+    """Attempts spent."""
+    died_at: Instant | None
+    ended_at: Instant | None
+    ended_how: str | None
+    """`retried` or `cancelled`."""
+    ended_by_type: str | None
+    ended_by: str | None
+    """The id of who ended it."""
+    created_at: Instant
+    updated_at: Instant
+
+
+class DeadLetters(Projection[LetterRow]):
+    """Folds jobs without a record, and operations."""
+
+    name = "dead_letters"
+    row = LetterRow
+    key = ("stream_id",)
+    events = (
+        jobs.Enqueued,
+        jobs.Succeeded,
+        jobs.Discarded,
+        jobs.Retried,
+        operations.Requested,
+        operations.Succeeded,
+        operations.Failed,
+        operations.Cancelled,
+        operations.Retried,
+    )
+
+    @override
+    def keys(self, recorded: RecordedEvent) -> tuple[Key, ...]:
+        return () if _is_carrier(recorded) else ((recorded.stream_id,),)
+
+    @override
+    def is_birth(self, recorded: RecordedEvent) -> bool:
+        return isinstance(recorded.event, jobs.Enqueued | operations.Requested)
+
+    @override
+    def fold(
+        self, key: Key, row: LetterRow | None, recorded: RecordedEvent
+    ) -> LetterRow | None:
+        match recorded.event:
+            case jobs.Enqueued() as event:
+                return _job(event, recorded)
+            case operations.Requested() as event:
+                return _operation(event, recorded)
+            case _ if row is None:
+                return None
+            case event:
+                return _later(row, event, recorded)
+
+
+def _is_carrier(recorded: RecordedEvent) -> bool:
+    """Whether a job is born that serves an operation, so that its death is told there.
+
+    Whoever else asks for a job of that kind, through the front door, owns its death.
+    """
+    event = recorded.event
+    return (
+        isinstance(event, jobs.Enqueued)
+        and event.kind == CARRIER
+        and recorded.meta.actor.type != "shop"
+        and _about(event) is not None
+    )
+
+
+def _about(event: jobs.Enqueued) -> UUID | None:
+    """Return the id in the job's key, where that is one of the product's own."""
+    found = _ABOUT.fullmatch(event.unique_key or "")
+    return UUID(found["id"]) if found and found["kind"] == event.kind else None
+
+
+def _job(event: jobs.Enqueued, recorded: RecordedEvent) -> LetterRow:
+    return LetterRow(
+        stream_id=recorded.stream_id,
+        tenant_id=recorded.tenant_id,
+        stream_kind=JOB,
+        state=NONE,
+        kind=event.kind,
+        queue=event.queue,
+        operation=None,
+        job_id=recorded.stream_id,
+        order_stream_id=_about(event) if event.kind == _FANOUT else None,
+        entitlement_id=None,
+        correlation_id=recorded.meta.correlation_id,
+        code=None,
+        error_code=None,
+        attempt=0,
+        died_at=None,
+        ended_at=None,
+        ended_how=None,
+        ended_by_type=None,
+        ended_by=None,
+        created_at=recorded.recorded_at,
+        updated_at=recorded.recorded_at,
+    )
+
+
+def _operation(event: operations.Requested, recorded: RecordedEvent) -> LetterRow:
+    return LetterRow(
+        stream_id=recorded.stream_id,
+        tenant_id=recorded.tenant_id,
+        stream_kind=OPERATION,
+        state=NONE,
+        kind=CARRIER,
+        queue=_CARRIERS_QUEUE,
+        operation=event.operation,
+        job_id=None,
+        order_stream_id=event.order,
+        entitlement_id=event.entitlement,
+        correlation_id=recorded.meta.correlation_id,
+        code=None,
+        error_code=None,
+        attempt=0,
+        died_at=None,
+        ended_at=None,
+        ended_how=None,
+        ended_by_type=None,
+        ended_by=None,
+        created_at=recorded.recorded_at,
+        updated_at=recorded.recorded_at,
+    )
+
+
+def _later(row: LetterRow, event: Event, recorded: RecordedEvent) -> LetterRow | None:
+    """Return the row after any event but its first."""
+    row = replace(row, updated_at=recorded.recorded_at)
+    match event:
+        case jobs.Discarded():
+            died = _died(row, event.code, event.attempt, recorded)
+            return replace(died, error_code=event.error_code)
+        case operations.Failed():
+            died = _died(row, event.code, event.attempt, recorded)
+            return replace(died, job_id=recorded.meta.causation.job)
+        case jobs.Retried() | operations.Retried():
+            return _ended(row, RETRIED, recorded)
+        case operations.Cancelled() if row.state == OPEN:
+            return _ended(row, CANCELLED, recorded)
+        case jobs.Succeeded() | operations.Succeeded() | operations.Cancelled():
+            # Over for good: what has never been a letter will never be one.
+            return None if row.state == NONE else row
+        case _:
+            return row
+
+
+def _died(
+    row: LetterRow, code: str, attempt: int, recorded: RecordedEvent
+) -> LetterRow:
+    return replace(
+        row,
+        state=OPEN,
+        code=code,
+        attempt=attempt,
+        died_at=recorded.recorded_at,
+        ended_at=None,
+        ended_how=None,
+        ended_by_type=None,
+        ended_by=None,
+    )
+
+
+def _ended(row: LetterRow, how: str, recorded: RecordedEvent) -> LetterRow:
+    """End the letter, if there is one: what was cancelled can be retried as well."""
+    if row.state != OPEN:
+        return row
+    by: Actor = recorded.meta.actor
+    return replace(
+        row,
+        state=ENDED,
+        ended_at=recorded.recorded_at,
+        ended_how=how,
+        ended_by_type=by.type,
+        ended_by=by.id,
+    )

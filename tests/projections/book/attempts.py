@@ -1,0 +1,62 @@
+"""The book of attempts: each event of a job or an operation, told once more."""
+
+from typing import Any
+
+import psycopg
+
+from tests.projections.book.streams import Told, streams
+
+AFTER = {
+    "job": {
+        "claimed": "running",
+        "cancel_requested": "running",
+        "succeeded": "succeeded",
+        "discarded": "discarded",
+        "cancelled": "cancelled",
+    },
+    "fulfillment": {
+        "requested": "pending",
+        "retried": "pending",
+        "attempt_started": "running",
+        "succeeded": "succeeded",
+        "failed": "failed",
+        "cancelled": "cancelled",
+    },
+}
+OTHERWISE = {"job": "waiting", "fulfillment": "retrying"}
+
+
+def row(told: Told) -> dict[str, object]:
+    """Return the row of one event."""
+    of, _, what = told.type.partition(".")
+    data, meta = told.data, told.meta
+    causation = meta.get("causation", {})
+    return {
+        "stream_id": told.stream_id,
+        "version": told.version,
+        "tenant_id": told.tenant_id,
+        "stream_kind": {"job": "job", "fulfillment": "operation"}[of],
+        "position": told.position,
+        "type": told.type,
+        "status": AFTER[of].get(what, OTHERWISE[of]),
+        "attempt": data.get("attempt"),
+        "code": data["code"] if "code" in data else data.get("cause"),
+        "error_code": data.get("error_code"),
+        "correlation_id": meta["correlation_id"],
+        "recorded_at": told.recorded_at,
+        "actor_type": meta["actor"]["type"],
+        "actor_id": meta["actor"]["id"],
+        "token": data.get("token") if of == "job" else causation.get("token"),
+    }
+
+
+def rows(
+    connection: psycopg.Connection[Any], until: int
+) -> dict[tuple[object, ...], dict[str, object]]:
+    """Return what the read model must hold at a position."""
+    return {
+        (told.stream_id, told.version): row(told)
+        for stream in streams(connection, until)
+        for told in stream
+        if told.type.split(".")[0] in AFTER
+    }

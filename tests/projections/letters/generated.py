@@ -1,0 +1,95 @@
+"""Streams of jobs and operations with any facts in any order, as the log tells them."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+import msgspec
+from hypothesis import strategies as st
+
+from domain.event import Actor, Causation, Event, Meta
+from domain.fulfillment import events as operations
+from domain.jobs import events as jobs
+from domain.recorded import RecordedEvent
+from infrastructure.postgres.codec import EVENT_CLASSES
+from tests.log.door.generated import instances
+from tests.projections.book.streams import Told
+
+BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
+ABOUT = UUID("01a229de-243f-785e-ac45-5c0271bf6896")
+
+METAS = st.sampled_from(
+    [
+        Meta(
+            actor=Actor(type_, id_),
+            correlation_id=f"order:{id_}",
+            causation=Causation(job=job, token=None if job is None else 7),
+        )
+        for type_ in ("shop", "operator", "worker")
+        for id_ in ("ann", "bob")
+        for job in (None, ABOUT)
+    ]
+)
+KEYS = st.none() | st.builds(
+    "{}:{}".format,
+    st.sampled_from(["fulfillment", "order_fanout", "mine"]),
+    st.sampled_from([str(ABOUT), str(ABOUT).upper(), "7", ""]),
+)
+KINDS = st.sampled_from(["fulfillment", "order_fanout", "report"])
+
+
+def _later(of: str, birth: type[Event]) -> st.SearchStrategy[Event]:
+    found = [event for event in EVENT_CLASSES.values() if event is not birth]
+    return st.one_of([instances(each) for each in found if each.tag.startswith(of)])
+
+
+@st.composite
+def _born_jobs(draw: st.DrawFn) -> Event:
+    born = draw(instances(jobs.Enqueued))
+    kind, key = draw(KINDS), draw(KEYS)
+    return msgspec.structs.replace(born, kind=kind, unique_key=key)
+
+
+LIVES = st.one_of(
+    st.tuples(_born_jobs(), st.lists(_later("job.", jobs.Enqueued), max_size=9)),
+    st.tuples(
+        instances(operations.Requested),
+        st.lists(_later("fulfillment.", operations.Requested), max_size=9),
+    ),
+)
+
+
+@st.composite
+def streams(draw: st.DrawFn) -> list[RecordedEvent]:
+    """Return one stream: its birth, and whatever came afterwards."""
+    birth, later = draw(LIVES)
+    stream_id = draw(st.uuids())
+    return [
+        RecordedEvent(
+            position=10 * version,
+            tenant_id="default",
+            stream_id=stream_id,
+            version=version,
+            tag=event.tag,
+            schema=1,
+            event=event,
+            meta=draw(METAS),
+            recorded_at=BEGAN + timedelta(seconds=version),
+        )
+        for version, event in enumerate([birth, *later], 1)
+    ]
+
+
+def told(stream: list[RecordedEvent]) -> Iterator[Told]:
+    """Yield the rows of the log that the events are."""
+    for recorded in stream:
+        yield Told(
+            position=recorded.position,
+            tenant_id=recorded.tenant_id,
+            stream_id=recorded.stream_id,
+            version=recorded.version,
+            type=recorded.tag,
+            data=msgspec.json.decode(msgspec.json.encode(recorded.event)),
+            meta=msgspec.json.decode(msgspec.json.encode(recorded.meta)),
+            recorded_at=recorded.recorded_at,
+        )
