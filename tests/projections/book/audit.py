@@ -1,0 +1,73 @@
+"""The book of the audit: whatever an operator is named as the actor of."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import psycopg
+
+from tests.projections.book.told import Row, Rows, Told, id_of, read
+
+KINDS = {
+    "order": "order",
+    "wallet": "order",
+    "addon": "order",
+    "entitlement": "entitlement",
+    "fulfillment": "operation",
+    "job": "job",
+    "maintenance": "maintenance",
+    "projection": "projection",
+}
+OF_ENTITLEMENTS = {
+    "extend",
+    "set_limits",
+    "set_squads",
+    "enable",
+    "disable",
+    "reset_traffic",
+    "pause",
+    "resume",
+    "reconcile",
+}
+
+
+def rows(connection: psycopg.Connection[Any], until: int) -> Rows:
+    return told(read(connection, until))
+
+
+def told(log: Iterable[Told]) -> Rows:
+    return {
+        (event.position,): row(event)
+        for event in log
+        if event.meta["actor"]["type"] == "operator"
+    }
+
+
+def row(event: Told) -> Row:
+    meta, data = event.meta, event.data
+    is_refused = event.type == "operator.action_refused"
+    row: Row = {
+        "position": event.position,
+        "stream_id": event.stream_id,
+        "tenant_id": event.tenant_id,
+        "recorded_at": event.at,
+        "actor_type": "operator",
+        "actor_id": meta["actor"]["id"],
+        "outcome": "refused" if is_refused else "accepted",
+        "code": data["code"] if is_refused else None,
+        "reason": meta.get("reason"),
+        "request_id": meta.get("causation", {}).get("request_id"),
+        "correlation_id": meta["correlation_id"],
+        "commit_id": id_of(meta.get("commit_id")),
+    }
+    if is_refused:
+        action, target, kind = data["action"], data["target"], None
+        if action in OF_ENTITLEMENTS:
+            kind = "entitlement"
+        elif action.endswith(("_maintenance", "_projection")):
+            kind = action.split("_", 1)[1]
+    else:
+        action, kind = event.type, KINDS[event.type.split(".")[0]]
+        target = str(event.stream_id)
+        if "projection" in data:
+            target = f"projection:{data['projection']}"
+    return row | {"action": action, "target": target, "target_kind": kind}
