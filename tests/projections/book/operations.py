@@ -32,6 +32,44 @@ STATES = {
 }
 
 
+CODE = {
+    "fulfillment.attempt_failed": member("code"),
+    "fulfillment.interrupted": member("cause"),
+    "fulfillment.parked": member("cause"),
+    "fulfillment.failed": member("code"),
+    "fulfillment.cancelled": member("code"),
+    "fulfillment.succeeded": None,
+    "fulfillment.retried": None,
+}
+
+PARKED_CAUSE = {
+    "fulfillment.parked": member("cause"),
+    "fulfillment.attempt_failed": None,
+    "fulfillment.succeeded": None,
+    "fulfillment.failed": None,
+    "fulfillment.cancelled": None,
+}
+
+NEXT_ATTEMPT_AT = {
+    "fulfillment.attempt_failed": moment("retry_at"),
+    "fulfillment.attempt_started": None,
+    "fulfillment.parked": None,
+    "fulfillment.succeeded": None,
+    "fulfillment.failed": None,
+    "fulfillment.cancelled": None,
+}
+
+COMPLETED_AT = {
+    "fulfillment.succeeded": at,
+    "fulfillment.failed": at,
+    "fulfillment.cancelled": at,
+    "fulfillment.retried": None,
+}
+
+ATTEMPTS = {"fulfillment.attempt_started": member("attempt")}
+COVERED_BY = {"fulfillment.cancelled": member("covered_by")}
+
+
 def rows(connection: psycopg.Connection[Any], until: int) -> Rows:
     return told(read(connection, until, "fulfillment"))
 
@@ -47,53 +85,11 @@ def told(log: Iterable[Told]) -> Rows:
             "order_stream_id": id_of(asked["order"]),
             "desired_version": asked["desired_version"],
             "effective_at": instant(asked["effective_at"]),
-            "attempts": last(
-                events, {"fulfillment.attempt_started": member("attempt")}, 0
-            ),
-            "code": last(
-                events,
-                {
-                    "fulfillment.attempt_failed": member("code"),
-                    "fulfillment.interrupted": member("cause"),
-                    "fulfillment.parked": member("cause"),
-                    "fulfillment.failed": member("code"),
-                    "fulfillment.cancelled": member("code"),
-                    "fulfillment.succeeded": None,
-                    "fulfillment.retried": None,
-                },
-            ),
-            "parked_cause": last(
-                events,
-                {
-                    "fulfillment.parked": member("cause"),
-                    "fulfillment.attempt_failed": None,
-                    "fulfillment.succeeded": None,
-                    "fulfillment.failed": None,
-                    "fulfillment.cancelled": None,
-                },
-            ),
-            "next_attempt_at": last(
-                events,
-                {
-                    "fulfillment.attempt_failed": moment("retry_at"),
-                    "fulfillment.attempt_started": None,
-                    "fulfillment.parked": None,
-                    "fulfillment.succeeded": None,
-                    "fulfillment.failed": None,
-                    "fulfillment.cancelled": None,
-                },
-            ),
-            "covered_by": id_of(
-                last(events, {"fulfillment.cancelled": member("covered_by")})
-            ),
-            "completed_at": last(
-                events,
-                {
-                    "fulfillment.succeeded": at,
-                    "fulfillment.failed": at,
-                    "fulfillment.cancelled": at,
-                    "fulfillment.retried": None,
-                },
-            ),
+            "attempts": last(events, ATTEMPTS, 0),
+            "code": last(events, CODE),
+            "parked_cause": last(events, PARKED_CAUSE),
+            "next_attempt_at": last(events, NEXT_ATTEMPT_AT),
+            "covered_by": id_of(last(events, COVERED_BY)),
+            "completed_at": last(events, COMPLETED_AT),
         }
     return found
