@@ -1,0 +1,140 @@
+"""What a list is asked for: terms over its fields, and one page of what they leave.
+
+Whatever is accepted goes by an index, so an undeclared field is refused.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final, Literal, NoReturn
+from uuid import UUID
+
+import msgspec
+
+from domain.errors import InvalidRequestError
+from projections.queries.page import DEFAULT, INVALID_PAGE, MOST, Edge
+
+INVALID_FILTER: Final = "invalid_filter"
+
+MOST_VALUES: Final = 100
+"""Of one term: each costs a look of its own."""
+MOST_TERMS: Final = 12
+
+type Scalar = str | int | bool | UUID | datetime
+type Bound = datetime | int | timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One declared field of a list: a column that is indexed with the list's order."""
+
+    column: str
+    type: Literal["text", "uuid", "integer", "bigint", "boolean", "timestamptz"]
+    """The column's type in PostgreSQL."""
+    is_unique: bool = False
+    """Whether no two rows have the same value."""
+    is_range: bool = False
+    """Whether it takes bounds alone, so that its index need not hold the order."""
+
+
+class Among(msgspec.Struct, frozen=True):
+    """The field has one of these values."""
+
+    field: str
+    values: tuple[Scalar, ...]
+
+
+class Between(msgspec.Struct, frozen=True):
+    """The field is at or above `least`, and below `below`; None: whatever.
+
+    A timedelta is the instant so long before the moment of the page.
+    """
+
+    field: str
+    least: Bound | None = None
+    below: Bound | None = None
+
+
+type Term = Among | Between
+
+
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """One page of a list, as somebody asks for it."""
+
+    terms: tuple[Term, ...] = ()
+    """All of them hold for every row."""
+    after: Edge | None = None
+    """The page begins behind this place, in the list's order."""
+    before: Edge | None = None
+    """The page ends in front of this place."""
+    limit: int = DEFAULT
+    is_counted: bool = False
+    is_oldest_first: bool = False
+
+
+def check(asked: Asked, fields: Mapping[str, Field], *, leading: str) -> None:
+    """Refuse what the list does not have; `leading` is the column that orders it.
+
+    Raises:
+        InvalidRequestError: names the member and what would be right.
+    """
+    if not 1 <= asked.limit <= MOST:
+        _refuse(INVALID_PAGE, "limit", f"must be from 1 to {MOST}")
+    if asked.after is not None and asked.before is not None:
+        _refuse(INVALID_PAGE, "before", "cannot be given together with after")
+    if len(asked.terms) > MOST_TERMS:
+        _refuse(INVALID_FILTER, "", f"at most {MOST_TERMS} terms are possible")
+    for term in asked.terms:
+        field = fields.get(term.field)
+        if field is None:
+            names = ", ".join(sorted(fields))
+            _refuse(INVALID_FILTER, term.field, f"not a field; there are: {names}")
+        elif isinstance(term, Between):
+            _check_bounds(term, field)
+        elif field.is_range or field.column == leading:
+            _refuse(INVALID_FILTER, term.field, "takes bounds, not values")
+        else:
+            _check_values(term, field)
+
+
+def _check_values(term: Among, field: Field) -> None:
+    if not 1 <= len(term.values) <= MOST_VALUES:
+        detail = f"must have from 1 to {MOST_VALUES} values"
+        _refuse(INVALID_FILTER, term.field, detail)
+    for value in term.values:
+        if not _fits(value, field):
+            _refuse(INVALID_FILTER, term.field, f"is of type {field.type}")
+
+
+def _fits(value: Scalar, field: Field) -> bool:
+    match field.type:
+        case "text":
+            return isinstance(value, str) and "\0" not in value
+        case "uuid":
+            return isinstance(value, UUID)
+        case "boolean":
+            return isinstance(value, bool)
+        case "timestamptz":
+            return isinstance(value, datetime) and value.tzinfo is not None
+        case "integer" | "bigint":
+            most = 1 << (31 if field.type == "integer" else 63)
+            if isinstance(value, bool) or not isinstance(value, int):
+                return False
+            return -most <= value < most
+
+
+def _check_bounds(term: Between, field: Field) -> None:
+    if term.least is None and term.below is None:
+        _refuse(INVALID_FILTER, term.field, "needs a bound")
+    for bound in (term.least, term.below):
+        is_age = isinstance(bound, timedelta) and field.type == "timestamptz"
+        if not (bound is None or is_age or _has_order(bound, field)):
+            _refuse(INVALID_FILTER, term.field, f"{field.type} cannot be bounded so")
+
+
+def _has_order(bound: Bound, field: Field) -> bool:
+    return not isinstance(bound, timedelta) and _fits(bound, field)
+
+
+def _refuse(code: str, path: str, detail: str) -> NoReturn:
+    raise InvalidRequestError(code, path, detail)
