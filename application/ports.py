@@ -115,6 +115,13 @@ class Streams(Protocol):
         """Return the arguments of an unfinished or dead job, or None."""
         ...
 
+    def last_position(self, streams: Sequence[UUID]) -> int:
+        """Return where the last event of all these streams is; 0 when they have none.
+
+        For whoever asks for what is so already: a reader at that position sees it.
+        """
+        ...
+
 
 class Confirmed(msgspec.Struct, frozen=True):
     """The panel shows the desired state."""

@@ -52,6 +52,8 @@ class SettledFile(msgspec.Struct, frozen=True, kw_only=True):
     settled: int
     replayed: int
     refused: tuple[Refusal, ...]
+    position: int
+    """A reader at this position of the log sees them all; 0 when there are none."""
 
 
 def _no_one(_: Progress) -> None:
@@ -75,14 +77,20 @@ def settle_file(
     orders = _opened(stream, template)
     done = Progress()
     refusals: list[Refusal] = []
+    position = 0
     for record in orders.records:
         outcome = _settle(record, template, settle)
         if isinstance(outcome, Refusal):
             refusals.append(outcome)
+        else:
+            position = max(position, outcome.position)
         done = _counted(done, outcome)
         watch(done)
     return SettledFile(
-        settled=done.settled, replayed=done.replayed, refused=tuple(refusals)
+        settled=done.settled,
+        replayed=done.replayed,
+        refused=tuple(refusals),
+        position=position,
     )
 
 

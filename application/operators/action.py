@@ -42,7 +42,7 @@ class Done(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     events: tuple[str, ...]
     """Tags of the events that it wrote; none: it was so already."""
     position: int
-    """A reader at this position of the log sees them; 0 when there are none."""
+    """A reader at this position of the log sees them, or that it was so already."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +90,7 @@ class Action:
             )
             (result,) = self.units.commit([group])
             if isinstance(result, Written):
-                return _told(target, result)
+                return self._told(target, result)
             if result == CONFLICT:
                 self._refuse_twin(target)
             elif isinstance(result, Refused) and result in NO_ROOM:
@@ -115,24 +115,28 @@ class Action:
         named = "" if ref is None else str(ref.id)
         return StateConflictError(what, named, stage, self.remedy(what, stage))
 
+    def _told(self, target: Target, written: Written) -> Done:
+        return Done(
+            job_id=None if target.job is None else target.job.id,
+            operation_id=None if target.record is None else target.record.id,
+            events=tuple(
+                event.tag
+                for change in sorted(written.changes, key=_jobs_first)
+                for event in change.events
+            ),
+            position=written.position or self._position_of(target),
+        )
+
+    def _position_of(self, target: Target) -> int:
+        """Return where a reader sees what made it so already."""
+        ids = [ref.id for ref in (target.job, target.record) if ref is not None]
+        return self.targets.streams.last_position(ids)
+
     def _about(self, key: str) -> About:
         last = self.targets.last_event(key)
         if last is None:
             return about_nothing(key)
         return About(last.tenant_id, last.correlation_id)
-
-
-def _told(target: Target, written: Written) -> Done:
-    return Done(
-        job_id=None if target.job is None else target.job.id,
-        operation_id=None if target.record is None else target.record.id,
-        events=tuple(
-            event.tag
-            for change in sorted(written.changes, key=_jobs_first)
-            for event in change.events
-        ),
-        position=written.position,
-    )
 
 
 def _jobs_first(change: Change) -> bool:

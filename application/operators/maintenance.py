@@ -70,6 +70,10 @@ class Windows(Protocol):
         """Return the windows that are open, one a scope at most, by their scopes."""
         ...
 
+    def last_position(self) -> int:
+        """Return where the last event of all windows is; 0 when there was none."""
+        ...
+
 
 class Planned(msgspec.Struct, frozen=True, kw_only=True):
     """What a person says about a window, as it was said."""
@@ -91,7 +95,7 @@ class Maintained(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     events: tuple[str, ...]
     """Tags of the events that were written; none: it was so already."""
     position: int
-    """A reader at this position of the log sees them; 0 when there are none."""
+    """A reader at this position of the log sees them, or that it was so already."""
     windows: tuple["Standing", ...]
     """All windows that are open now; each closes its own gates."""
 
@@ -208,7 +212,9 @@ class Maintenance:
             scope=scope,
             state=stage,
             events=tuple(event.tag for each in changes for event in each.events),
-            position=0 if written is None else written.position,
+            position=(
+                self.windows.last_position() if written is None else written.position
+            ),
             windows=tuple(
                 Standing(
                     window_id=each.ref.id,

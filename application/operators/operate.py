@@ -69,7 +69,7 @@ class Operated(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     replayed: bool
     """True when the key was used before: this is the stored answer."""
     position: int
-    """A reader at this position of the log sees the operation; 0 of a replay."""
+    """A reader at this position of the log sees the operation and its job."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +164,9 @@ class Operate:
             state=state.stage,
             desired_version=state.desired_version,
             replayed=True,
-            position=0,
+            position=self.streams.last_position(
+                [ref.id] if job is None else [ref.id, job.id]
+            ),
         )
 
     def _refusals(self) -> Refusals:

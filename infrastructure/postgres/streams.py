@@ -27,6 +27,7 @@ from infrastructure.postgres.heads.table import (
     uuid,
 )
 from infrastructure.postgres.locking import TABLES
+from infrastructure.postgres.positions import last_of_streams
 
 if TYPE_CHECKING:
     from domain.order.events import OrderEvent
@@ -281,3 +282,8 @@ class PostgresStreams:
         return LastEvent(
             tag=text(row[0]), tenant_id=text(row[1]), correlation_id=text(row[2])
         )
+
+    def last_position(self, streams: Sequence[UUID]) -> int:
+        """See `Streams.last_position`."""
+        with self._connections.connection() as connection:
+            return last_of_streams(connection, streams)

@@ -46,7 +46,7 @@ def test_bad_lines_are_told_with_number_and_member_and_the_rest_is_settled(
 
 
 def test_settling_a_file_again_changes_nothing(
-    counterfoil: Command, files: tuple[Path, Path]
+    counterfoil: Command, files: tuple[Path, Path], database: TestDatabase
 ) -> None:
     orders, map_file = files
     orders.write_text("who,price\n00004,29.33\n", "utf-8")
@@ -55,8 +55,14 @@ def test_settling_a_file_again_changes_nothing(
     again = counterfoil("settle", orders, "--map", map_file, "--json")
 
     assert (first.code, again.code) == (0, 0)
-    assert first.document == {"settled": 1, "replayed": 0, "refused": []}
-    assert again.document == {"settled": 0, "replayed": 1, "refused": []}
+    ((last,),) = (
+        database.connect()
+        .execute("SELECT max(position) FROM counterfoil.events")
+        .fetchall()
+    )
+    told = {"refused": [], "position": last}
+    assert first.document == {"settled": 1, "replayed": 0, **told}
+    assert again.document == {"settled": 0, "replayed": 1, **told}
 
 
 def test_refused_lines_are_in_the_document(

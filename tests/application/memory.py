@@ -108,6 +108,10 @@ class MemoryLog:
     def events_of(self, ref: Ref) -> list[Event]:
         return [stored.event for stored in self.stored if stored.ref == ref]
 
+    def last_position(self, streams: Sequence[UUID]) -> int:
+        places = enumerate(self.stored, 1)
+        return max((n for n, stored in places if stored.ref.id in streams), default=0)
+
     def order(self, stream_id: UUID) -> SettledOrder | None:
         ref = Ref(StreamKind.ORDER, stream_id)
         births = [stored for stored in self.stored if stored.ref == ref]

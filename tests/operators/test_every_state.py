@@ -74,6 +74,16 @@ def test_each_state_answers_as_the_rules_say(
         assert answer.events == expected
         assert sorted(after) == sorted(expected)
         assert world.refusals() == []
+        # What it has done, or whoever did it before, is all behind its position.
+        assert answer.position == last_position(world, *streams)
+
+
+def last_position(world: World, *streams: UUID) -> int:
+    ((position,),) = world.connection.execute(
+        "SELECT max(position) FROM counterfoil.events WHERE stream_id = ANY(%s)",
+        (list(streams),),
+    ).fetchall()
+    return int(position)
 
 
 def act(world: World, action: str, key: UUID) -> Done | str:
