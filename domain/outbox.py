@@ -30,23 +30,23 @@ from domain.order.events import (
 )
 from domain.stream import State
 
-TOPICS: Final = frozenset(
-    told.tag
-    for told in (
-        Paid,
-        AddonPurchased,
-        WalletCredited,
-        Fulfilled,
-        Refunded,
-        Failed,
-        DriftDetected,
-        Succeeded,
-        Discarded,
-        Cancelled,
-        Opened,
-        Closed,
-    )
+TOLD: Final[tuple[type[Event], ...]] = (
+    Paid,
+    AddonPurchased,
+    WalletCredited,
+    Fulfilled,
+    Refunded,
+    Failed,
+    DriftDetected,
+    Succeeded,
+    Discarded,
+    Cancelled,
+    Opened,
+    Closed,
 )
+"""The events that have a message."""
+
+TOPICS: Final = frozenset(told.tag for told in TOLD)
 """Every topic that the outbox carries; a topic is the tag of its event."""
 
 
