@@ -16,6 +16,7 @@ from projections.job_history import JobHistory
 from projections.job_list import JobList
 from projections.maintenance import MaintenanceState
 from projections.pending import Pending
+from projections.queries.all import Queries
 from projections.why import Why
 
 
@@ -134,6 +135,11 @@ class Services(Protocol):
     @property
     def maintenance_state(self) -> MaintenanceState:
         """Tells what is closed for maintenance."""
+        ...
+
+    @property
+    def queries(self) -> Queries:
+        """Asks read models, and who holds the feed back."""
         ...
 
 

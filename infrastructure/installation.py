@@ -5,7 +5,7 @@ settings ─► embedded server or the given one ─► schema ─► pool ─�
 
 import os
 import socket
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,13 +13,7 @@ from typing import Final
 
 import psycopg
 
-from application.front_door import (
-    OrderBusyError,
-    RefundAsked,
-    RefundOne,
-    Settled,
-    SettleOne,
-)
+from application.front_door import RefundOne, SettleOne
 from application.job_kinds import Kinds
 from application.operators.action import Action
 from application.operators.cancel import cancel_job
@@ -27,19 +21,19 @@ from application.operators.maintenance import Maintenance
 from application.operators.operate import Operate
 from application.operators.retry import retry_job
 from application.operators.target import Targets
-from domain.event import Actor, JsonObject
+from domain.event import Actor
 from infrastructure import embedded
-from infrastructure.client import Client
 from infrastructure.errors import InfrastructureError
 from infrastructure.extensions.extensions import Extensions
 from infrastructure.extensions.panel import GuardedPanel
+from infrastructure.front_door import refund_over, settle_over
 from infrastructure.ids import new_id
 from infrastructure.kinds import Parts, product_kinds, runnable_kinds
 from infrastructure.limits import set_limits
 from infrastructure.log.horizon import require_positions_ahead
 from infrastructure.postgres import migrator
 from infrastructure.postgres.batch_store import BatchStore
-from infrastructure.postgres.database import Database, transaction
+from infrastructure.postgres.database import Database
 from infrastructure.postgres.streams import PostgresStreams
 from infrastructure.postgres.windows import PostgresWindows
 from infrastructure.providers.panel.http_panel import HttpPanel
@@ -50,10 +44,10 @@ from projections.job_history import JobHistory
 from projections.job_list import JobList
 from projections.maintenance import MaintenanceState
 from projections.pending import Pending
+from projections.queries.all import Queries, queries_over
 from projections.why import Why
 
 COMMAND_POOL: Final = 2
-_REPEATS: Final = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +88,7 @@ class Services:
     operate: Operate
     maintenance: Maintenance
     maintenance_state: MaintenanceState
+    queries: Queries
 
     @property
     def budgets(self) -> Mapping[str, int]:
@@ -252,6 +247,7 @@ def _wired(
         operate=Operate(streams, parts.units, new_id),
         maintenance=Maintenance(PostgresWindows(database), parts.units, new_id),
         maintenance_state=MaintenanceState(database.connection),
+        queries=queries_over(database.connection),
     )
 
 
@@ -262,37 +258,3 @@ def _missing(settings: Settings) -> tuple[str, ...]:
         "COUNTERFOIL_REMNAWAVE_TOKEN": settings.remnawave_token,
     }
     return tuple(name for name, value in needed.items() if value is None)
-
-
-def settle_over(database: Database) -> SettleOne:
-    """Return what settles one order in a transaction of its own."""
-
-    def settle(request: JsonObject) -> Settled:
-        return _asked(database, lambda client: client.settle_order(request))
-
-    return settle
-
-
-def refund_over(database: Database) -> RefundOne:
-    """Return what asks for one refund in a transaction of its own."""
-
-    def refund(request: JsonObject) -> RefundAsked:
-        return _asked(database, lambda client: client.refund_order(request))
-
-    return refund
-
-
-def _asked[Answer](database: Database, ask: Callable[[Client], Answer]) -> Answer:
-    for _ in range(_REPEATS):
-        try:
-            with database.connection() as connection, transaction(connection):
-                return ask(Client(connection))
-        except (
-            psycopg.errors.SerializationFailure,
-            psycopg.errors.DeadlockDetected,
-        ):
-            continue
-        except psycopg.errors.LockNotAvailable:
-            # A shop that thinks over this order's payment holds up no other order.
-            break
-    raise OrderBusyError

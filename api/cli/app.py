@@ -24,6 +24,7 @@ from api.cli.maintenance.commands import maintenance
 from api.cli.operating import cancel, operate, retry
 from api.cli.options import group, option
 from api.cli.output import complain, say
+from api.cli.projections.commands import projections
 from api.cli.running import migrate, up, worker
 from api.cli.settling import refund, settle
 from api.cli.simulating import simulate
@@ -85,6 +86,7 @@ for _command in (
     cancel,
     operate,
     maintenance,
+    projections,
     simulate,
     demo,
 ):

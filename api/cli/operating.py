@@ -19,7 +19,8 @@ from domain.fulfillment.operations import BY_OPERATORS
 _OPERATOR = "COUNTERFOIL_OPERATOR"
 
 
-def _reasoned(function: Callable[..., None]) -> Callable[..., None]:
+def reasoned(function: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the option by which a person says why."""
     return option(
         "--reason",
         required=True,
@@ -30,7 +31,7 @@ def _reasoned(function: Callable[..., None]) -> Callable[..., None]:
 
 @command
 @argument("key", metavar="ID")
-@_reasoned
+@reasoned
 @as_json
 @click.pass_obj
 def retry(installation: Installation, key: str, *, reason: str, as_json: bool) -> None:
@@ -53,7 +54,7 @@ def retry(installation: Installation, key: str, *, reason: str, as_json: bool) -
 
 @command
 @argument("key", metavar="ID")
-@_reasoned
+@reasoned
 @as_json
 @click.pass_obj
 def cancel(installation: Installation, key: str, *, reason: str, as_json: bool) -> None:
@@ -83,7 +84,7 @@ def cancel(installation: Installation, key: str, *, reason: str, as_json: bool) 
     help="Of this request: the same once more asks for nothing new.",
 )
 @option("--tenant", default="default", show_default=True, help="Of the customer.")
-@_reasoned
+@reasoned
 @as_json
 @click.pass_obj
 def operate(  # noqa: PLR0913 - the options of the command, one to one

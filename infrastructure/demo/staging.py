@@ -22,7 +22,7 @@ from infrastructure.demo.figures import Progress
 from infrastructure.demo.processes import DemoProcessError, Place
 from infrastructure.demo.run import DemoResult, run_demo
 from infrastructure.demo.stage import DemoOptions, Stage
-from infrastructure.installation import settle_over
+from infrastructure.front_door import settle_over
 from infrastructure.postgres import migrator
 from infrastructure.postgres.database import Database
 

@@ -36,6 +36,7 @@ def test_every_command_that_is_due_is_there() -> None:
         "maintenance open",
         "migrate",
         "operate",
+        "projections holders",
         "refund",
         "retry",
         "settle",

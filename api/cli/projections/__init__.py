@@ -1,0 +1,1 @@
+"""`counterfoil projections`: where they stand, and what a person does about them."""
