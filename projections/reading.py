@@ -4,7 +4,7 @@ Which of its two tables a read model is read from is told by a row, which the sa
 snapshot shows: a swap while somebody reads is either all before or all after it.
 """
 
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
@@ -76,17 +76,46 @@ class Reading:
         return next(iter(self.tables.values()))
 
 
+@dataclass(frozen=True, slots=True)
+class AtLeast:
+    """A position that a read is to be at or beyond, and how that is waited for.
+
+    For one read: how long it waits in all counts from when this was made.
+    """
+
+    position: int
+    wait: Callable[[str, int], None]
+    """Return when the named projection was seen at the position; raise instead when
+    that will not be, or not in time."""
+
+
 @contextmanager
-def reading(lend: Lend, name: str, *others: str) -> Generator[Reading]:
-    """Give a snapshot of the named read models.
+def reading(
+    lend: Lend, name: str, *others: str, at_least: AtLeast | None = None
+) -> Generator[Reading]:
+    """Give a snapshot of the named read models, `at_least` at some position.
 
     Read models advance one by one: of several, the position is that of the one that
     is furthest behind, and rows of the others may tell of later events.
 
     Raises:
         UnknownProjectionError: the database does not know one of them.
+        CounterfoilError: `at_least` was not reached; see there.
     """
     names = (name, *others)
+    while True:
+        with _snapshot(lend, names) as found:
+            if at_least is None or found.position >= at_least.position:
+                yield found
+                return
+        # Nothing is lent while it waits.  Looked at again after that: a swap to rows
+        # that are less far may come in between.
+        for each in names:
+            at_least.wait(each, at_least.position)
+
+
+@contextmanager
+def _snapshot(lend: Lend, names: tuple[str, ...]) -> Generator[Reading]:
     with lend() as connection, connection.transaction():
         connection.execute(_SNAPSHOT)
         with connection.cursor(row_factory=tuple_row) as cursor:
