@@ -1,11 +1,41 @@
 """The product's own reader of the log: decoded events, up to the horizon."""
 
+import re
+from collections.abc import Collection
+from typing import Final
 from uuid import UUID
+
+import msgspec
 
 from domain.recorded import RecordedEvent
 from infrastructure.log.horizon import Horizon, Lend
 from infrastructure.log.rows import EventRow, Window, read_log, read_stream
-from infrastructure.postgres.codec import decode_event, decode_meta
+from infrastructure.postgres.codec import UnknownEventError, decode_event, decode_meta
+
+
+class Unreadable(msgspec.Struct, frozen=True, kw_only=True):
+    """One event that this binary cannot decode, and why."""
+
+    position: int
+    tenant_id: str
+    stream_id: UUID
+    version: int
+    tag: str
+    schema: int
+    reason: str
+    """Never what the event holds."""
+
+
+type Found = RecordedEvent | Unreadable
+
+
+class Batch(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that the log holds, for ever, in the positions (after, until]."""
+
+    after: int
+    until: int
+    events: list[Found]
+    """In order; of the families that were asked for."""
 
 
 class Follower:
@@ -16,42 +46,72 @@ class Follower:
         self._lend = lend
         self._horizon = horizon
 
-    def read(self, after: int, limit: int) -> list[RecordedEvent]:
-        """Return at most `limit` events behind position `after`, in order.
+    def read(
+        self,
+        after: int,
+        most: int,
+        *,
+        until: int | None = None,
+        families: Collection[str] | None = None,
+    ) -> Batch:
+        """Return at most `most` events behind `after`, in order.
 
-        Nothing that is committed later will have a position at or below the last
-        one returned.  Empty while the horizon is not beyond `after`.
-
-        Raises:
-            UnknownEventError: a newer binary wrote one of them.
+        Nothing that is committed later will have a position at or below the batch's
+        end, which is `after` itself while the horizon is not beyond it.  An `until`
+        that some horizon of this process had reached already needs no new look.  A
+        family is what a tag begins with, up to its dot.
         """
-        until = self._horizon.current()
-        if until <= after:
-            return []
+        end = until
+        if end is None or end > self._horizon.highest:
+            horizon = self._horizon.current()
+            end = horizon if end is None else min(end, horizon)
+        if end <= after:
+            return Batch(after=after, until=after, events=[])
         with self._lend() as connection:
-            rows = read_log(connection, Window(after, until, limit))
-        return [_decoded(row) for row in rows]
+            rows = read_log(connection, Window(after, end, most), families=families)
+        if len(rows) == most:
+            end = rows[-1].position
+        return Batch(after=after, until=end, events=[decoded(row) for row in rows])
 
-    def read_stream(self, stream_id: UUID) -> list[RecordedEvent]:
-        """Return the whole committed stream in order; empty when it does not exist.
-
-        Raises:
-            UnknownEventError: a newer binary wrote one of its events.
-        """
+    def read_stream(self, stream_id: UUID, until: int | None = None) -> list[Found]:
+        """Return the committed stream in order, up to the position `until`."""
         with self._lend() as connection:
             rows = read_stream(connection, stream_id)
-        return [_decoded(row) for row in rows]
+        return [decoded(row) for row in rows if until is None or row.position <= until]
 
 
-def _decoded(row: EventRow) -> RecordedEvent:
-    return RecordedEvent(
-        position=row.position,
-        tenant_id=row.tenant_id,
-        stream_id=row.stream_id,
-        version=row.version,
-        tag=row.tag,
-        schema=row.schema,
-        event=decode_event(row.tag, row.schema, row.data),
-        meta=decode_meta(row.meta),
-        recorded_at=row.recorded_at_utc(),
-    )
+def decoded(row: EventRow) -> Found:
+    """Return one row of the log as an event, or why it cannot be one."""
+    try:
+        return RecordedEvent(
+            position=row.position,
+            tenant_id=row.tenant_id,
+            stream_id=row.stream_id,
+            version=row.version,
+            tag=row.tag,
+            schema=row.schema,
+            event=decode_event(row.tag, row.schema, row.data),
+            meta=decode_meta(row.meta),
+            recorded_at=row.recorded_at_utc(),
+        )
+    except (UnknownEventError, msgspec.DecodeError, RecursionError) as error:
+        return Unreadable(
+            position=row.position,
+            tenant_id=row.tenant_id,
+            stream_id=row.stream_id,
+            version=row.version,
+            tag=row.tag,
+            schema=row.schema,
+            reason=_reason(error),
+        )
+
+
+_PLACE: Final = re.compile(r" - at `(\$[^`]*)`$")
+
+
+def _reason(error: Exception) -> str:
+    """Return why, without the value that the decoder may have quoted (I12)."""
+    if isinstance(error, UnknownEventError):
+        return str(error)
+    place = _PLACE.search(str(error))
+    return f"its data or meta does not fit, at {place.group(1) if place else '$'}"

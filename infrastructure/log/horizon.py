@@ -50,6 +50,12 @@ class Horizon:
         self._turn = threading.Lock()
         self._began_at = float("-inf")
         self._position = 0
+        self._highest = 0
+
+    @property
+    def highest(self) -> int:
+        """The highest position that any look found final: it stays final for ever."""
+        return self._highest
 
     def current(self) -> int:
         """Return a horizon that was looked up after this call began.
@@ -64,6 +70,7 @@ class Horizon:
                 with self._lend() as connection:
                     self._position = fetch_horizon(connection)
                 self._began_at = began_at
+                self._highest = max(self._highest, self._position)
             return self._position
 
 

@@ -1,11 +1,12 @@
 """The log's rows as followers and the library's recorder read them."""
 
+from collections.abc import Collection
 from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 import psycopg
-from psycopg.rows import class_row
+from psycopg.rows import args_row, class_row
 
 LAST_VERSION: Final = 2_147_483_647
 """The greatest number that the column `version` can hold."""
@@ -29,6 +30,18 @@ SELECT position, tenant_id, stream_id, version, type AS tag, schema,
    AND position <= %(until)s
    AND (type, schema) IN (SELECT *
                             FROM unnest(%(tags)s::text[], %(schemas)s::smallint[]))
+ ORDER BY position
+ LIMIT %(limit)s
+"""
+
+# A family is what a tag begins with, up to its dot.
+_READ_LOG_OF_FAMILIES: Final = """
+SELECT position, tenant_id, stream_id, version, type AS tag, schema,
+       data::text AS data, meta::text AS meta, recorded_at
+  FROM counterfoil.events
+ WHERE position > %(after)s
+   AND position <= %(until)s
+   AND split_part(type, '.', 1) = ANY(%(families)s)
  ORDER BY position
  LIMIT %(limit)s
 """
@@ -91,16 +104,23 @@ type Tags = list[tuple[str, int]]
 
 
 def read_log(
-    connection: psycopg.Connection[Any], window: Window, only: Tags | None = None
+    connection: psycopg.Connection[Any],
+    window: Window,
+    only: Tags | None = None,
+    *,
+    families: Collection[str] | None = None,
 ) -> list[EventRow]:
     """Return rows in the order of the log; `window.until` is at most the horizon."""
     parameters: dict[str, object] = window._asdict()
     statement = _READ_LOG
+    if families is not None:
+        statement = _READ_LOG_OF_FAMILIES
+        parameters["families"] = sorted(families)
     if only:
         statement = _READ_LOG_OF_TAGS
         parameters["tags"] = [tag for tag, _ in only]
         parameters["schemas"] = [schema for _, schema in only]
-    with connection.cursor(row_factory=class_row(EventRow)) as cursor:
+    with connection.cursor(binary=True, row_factory=args_row(EventRow)) as cursor:
         return cursor.execute(statement, parameters, prepare=True).fetchall()
 
 

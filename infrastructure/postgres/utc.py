@@ -13,7 +13,9 @@ from psycopg.abc import Buffer
 from psycopg.adapt import Loader
 from psycopg.pq import Format
 
-_EPOCH: Final = datetime(2000, 1, 1, tzinfo=UTC)  # PostgreSQL counts from here
+EPOCH: Final = datetime(2000, 1, 1, tzinfo=UTC)
+"""From where PostgreSQL counts microseconds."""
+
 _MICROSECONDS: Final = Struct("!q")
 
 
@@ -43,7 +45,7 @@ def instant_sent(data: Buffer) -> datetime:
     """
     (told,) = _MICROSECONDS.unpack(data)
     try:
-        return _EPOCH + timedelta(microseconds=told)
+        return EPOCH + timedelta(microseconds=told)
     except OverflowError:
         raise _unreadable(str(told)) from None
 

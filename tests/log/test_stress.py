@@ -47,16 +47,15 @@ class Sighting:
 
     def look(self) -> bool:
         """Read one page; whether there was one."""
-        page = self._follower.read(self.cursor, PAGE)
-        for event in page:
+        batch = self._follower.read(self.cursor, PAGE)
+        for event in batch.events:
             if self._last.pop(event.stream_id, 0) != event.version - 1:
                 self.out_of_order += 1
             if event.version != VERSIONS[-1]:
                 self._last[event.stream_id] = event.version
-        self.seen += len(page)
-        if page:
-            self.cursor = page[-1].position
-        return bool(page)
+        self.seen += len(batch.events)
+        self.cursor = batch.until
+        return batch.until > batch.after
 
 
 class Counter:

@@ -103,7 +103,7 @@ def fulfil_order(stage: Stage) -> None:
 def follow(stage: Stage) -> None:
     lend = stage.parts.pool.connection
     follower = Follower(lend, Horizon(lend))
-    assert len(follower.read(40_000, 100)) == 100
+    assert len(follower.read(40_000, 100).events) == 100
     assert EventLog(lend)(EventFilter(limit=10))
     with lend() as connection:
         require_positions_ahead(connection)

@@ -4,9 +4,12 @@ from collections.abc import Iterator
 
 import psycopg
 import pytest
-from eventsourcing.persistence import IntegrityError, Tracking
+from eventsourcing.persistence import IntegrityError, OperationalError, Tracking
 
+from infrastructure.errors import DatabaseUnavailableError
 from infrastructure.log.checkpoints import CheckpointRecorder
+from infrastructure.log.datastore import LogUnavailableError, PooledDatastore
+from infrastructure.postgres.database import Database
 from tests.fixtures.database import ON_BOTH_SERVERS, TestDatabase
 from tests.log.door.library import datastore_of
 
@@ -94,6 +97,51 @@ def test_two_projections_of_one_log_keep_their_own_checkpoints(
 
         assert audit.max_tracking_id("log") == 7
         assert lag.max_tracking_id("log") == 3
+
+
+@pytest.fixture
+def opened(database: TestDatabase) -> Iterator[Database]:
+    with Database(database.conninfo, pool_size=2) as opened:
+        yield opened
+
+
+def test_a_locked_checkpoint_moves_only_from_where_it_is(opened: Database) -> None:
+    recorder = CheckpointRecorder(PooledDatastore(opened))
+
+    with recorder.datastore.transaction(commit=True) as cursor:
+        assert recorder.lock(cursor, "log") == 0
+        recorder.move(cursor, Tracking("log", 7), after=0)
+
+    for after, to in [(0, 9), (6, 9), (8, 9), (7, 7), (7, 6)]:
+        with (
+            pytest.raises(IntegrityError),
+            recorder.datastore.transaction(commit=True) as cursor,
+        ):
+            recorder.move(cursor, Tracking("log", to), after=after)
+    assert recorder.max_tracking_id("log") == 7
+
+
+def test_whoever_finds_a_checkpoint_locked_does_not_wait(opened: Database) -> None:
+    recorder = CheckpointRecorder(PooledDatastore(opened))
+    recorder.insert_tracking(Tracking("log", 7))
+
+    with recorder.datastore.transaction(commit=True) as cursor:
+        assert recorder.lock(cursor, "log") == 7
+        with recorder.datastore.transaction(commit=True) as other:
+            assert recorder.lock(other, "log") is None
+
+
+def test_a_database_that_is_away_is_told_in_our_words_and_the_librarys(
+    database: TestDatabase,
+) -> None:
+    opened = Database(database.conninfo, pool_size=1)
+    recorder = CheckpointRecorder(PooledDatastore(opened))
+
+    with pytest.raises(LogUnavailableError) as told:
+        recorder.max_tracking_id("log")
+
+    assert isinstance(told.value, OperationalError)
+    assert isinstance(told.value, DatabaseUnavailableError)
 
 
 def test_an_impossible_checkpoint_is_refused(database: TestDatabase) -> None:

@@ -1,6 +1,7 @@
 """The library's own test cases, as it ships them, over our recorder and tables."""
 
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from typing import Any
 from unittest import TestCase, defaultTestLoader
 
@@ -8,6 +9,8 @@ import pytest
 from eventsourcing.postgres import PostgresDatastore
 
 from infrastructure.log.checkpoints import CheckpointRecorder
+from infrastructure.log.datastore import PooledDatastore
+from infrastructure.postgres.database import Database
 from tests.fixtures.database import ON_BOTH_SERVERS, TestDatabase
 from tests.log.door.library import OpaqueRecorder, datastore_of
 from tests.log.door.shipped import APPLICATION, NON_INTERLEAVING, PROCESS, TRACKING
@@ -16,19 +19,26 @@ pytestmark = [pytest.mark.database, ON_BOTH_SERVERS]
 
 type Case = type[TestCase]
 
-SUITES: list[tuple[Case, type[Any]]] = [
-    (APPLICATION, OpaqueRecorder),
-    (NON_INTERLEAVING, OpaqueRecorder),
-    (PROCESS, OpaqueRecorder),
-    (TRACKING, OpaqueRecorder),
-    (TRACKING, CheckpointRecorder),
+SUITES: list[tuple[Case, type[Any], str]] = [
+    (APPLICATION, OpaqueRecorder, "library"),
+    (NON_INTERLEAVING, OpaqueRecorder, "library"),
+    (PROCESS, OpaqueRecorder, "library"),
+    (TRACKING, OpaqueRecorder, "library"),
+    (TRACKING, CheckpointRecorder, "library"),
+    (TRACKING, CheckpointRecorder, "ours"),
+    (PROCESS, OpaqueRecorder, "ours"),
 ]
+"""The suite, the recorder, and whose pool it works over."""
 
 CASES = [
     pytest.param(
-        suite, recorder, name, id=f"{suite.__name__}-{recorder.__name__}-{name}"
+        suite,
+        recorder,
+        pool,
+        name,
+        id=f"{suite.__name__}-{recorder.__name__}-{pool}-{name}",
     )
-    for suite, recorder in SUITES
+    for suite, recorder, pool in SUITES
     for name in (
         *defaultTestLoader.getTestCaseNames(suite),
         # Shipped under this name, and called by the library's own subclasses.
@@ -38,14 +48,19 @@ CASES = [
 
 
 @pytest.fixture
-def datastore(database: TestDatabase) -> Iterator[PostgresDatastore]:
+def datastore(database: TestDatabase, pool: str) -> Iterator[PostgresDatastore]:
     # Some cases begin their streams at version 0, which is not in our log.
     database.connect().execute(
         "ALTER TABLE counterfoil.events DROP CONSTRAINT events_version_positive"
     )
-    store = datastore_of(database.conninfo)
-    yield store
-    store.close()
+    with ExitStack() as stack:
+        if pool == "ours":
+            opened = stack.enter_context(Database(database.conninfo, pool_size=4))
+            yield PooledDatastore(opened)
+        else:
+            store = datastore_of(database.conninfo)
+            stack.callback(store.close)
+            yield store
 
 
 def concrete(suite: Case, create: Callable[[], object]) -> Case:
@@ -53,7 +68,7 @@ def concrete(suite: Case, create: Callable[[], object]) -> Case:
     return type(suite.__name__, (suite,), {"create_recorder": lambda _self: create()})
 
 
-@pytest.mark.parametrize(("suite", "recorder", "name"), CASES)
+@pytest.mark.parametrize(("suite", "recorder", "pool", "name"), CASES)
 def test_the_librarys_case_passes(
     suite: Case, recorder: type[Any], name: str, datastore: PostgresDatastore
 ) -> None:
