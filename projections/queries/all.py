@@ -4,6 +4,11 @@ from dataclasses import dataclass
 
 from projections.connections import Lend
 from projections.queries.holders import FeedHolders
+from projections.queries.records.audit import AuditList
+from projections.queries.records.drifts import DriftList
+from projections.queries.records.entitlements import EntitlementList
+from projections.queries.records.operations import OperationList
+from projections.queries.records.orders import OrderList
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -12,8 +17,21 @@ class Queries:
 
     holders: FeedHolders
     """Who holds the feed back."""
+    operations: OperationList
+    orders: OrderList
+    """And what waits for what."""
+    entitlements: EntitlementList
+    drifts: DriftList
+    audit: AuditList
 
 
 def queries_over(lend: Lend) -> Queries:
     """Return the queries over connections that `lend` lends."""
-    return Queries(holders=FeedHolders(lend))
+    return Queries(
+        holders=FeedHolders(lend),
+        operations=OperationList(lend),
+        orders=OrderList(lend),
+        entitlements=EntitlementList(lend),
+        drifts=DriftList(lend),
+        audit=AuditList(lend),
+    )

@@ -3,12 +3,24 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
+from projections.read_models.audit import Audit
+from projections.read_models.drifts import Drifts
+from projections.read_models.entitlements import Entitlements
 from projections.read_models.jobs import Jobs
+from projections.read_models.operations import Operations
+from projections.read_models.orders import Orders
 from projections.read_models.projection import Projection
 
 type AnyProjection = Projection[Any]
 """A projection, whatever its rows are."""
 
-ALL: Final[tuple[AnyProjection, ...]] = (Jobs(),)
+ALL: Final[tuple[AnyProjection, ...]] = (
+    Jobs(),
+    Operations(),
+    Orders(),
+    Entitlements(),
+    Drifts(),
+    Audit(),
+)
 
 BY_NAME: Final[Mapping[str, AnyProjection]] = {each.name: each for each in ALL}

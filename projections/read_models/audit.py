@@ -58,7 +58,7 @@ def _classes(*unions: object) -> tuple[type[Event], ...]:
     )
 
 
-class AuditRow(Struct, frozen=True, kw_only=True):
+class AuditRow(Struct, frozen=True, kw_only=True, rename="camel"):
     """One thing that a person did or was refused."""
 
     position: int

@@ -21,7 +21,7 @@ from domain.recorded import RecordedEvent
 from projections.read_models.projection import Key, Projection
 
 
-class DriftRow(Struct, frozen=True, kw_only=True):
+class DriftRow(Struct, frozen=True, kw_only=True, rename="camel"):
     """One kind of drift of one entitlement, over all its episodes."""
 
     stream_id: UUID

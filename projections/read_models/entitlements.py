@@ -29,7 +29,7 @@ from domain.recorded import RecordedEvent
 from projections.read_models.projection import Key, Projection
 
 
-class EntitlementRow(Struct, frozen=True, kw_only=True):
+class EntitlementRow(Struct, frozen=True, kw_only=True, rename="camel"):
     """One entitlement."""
 
     stream_id: UUID

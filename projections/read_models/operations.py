@@ -27,7 +27,7 @@ from domain.recorded import RecordedEvent
 from projections.read_models.projection import Key, Projection
 
 
-class OperationRow(Struct, frozen=True, kw_only=True):
+class OperationRow(Struct, frozen=True, kw_only=True, rename="camel"):
     """One operation."""
 
     stream_id: UUID

@@ -19,7 +19,7 @@ from domain.recorded import RecordedEvent
 from projections.read_models.projection import Key, Projection
 
 
-class OrderRow(Struct, frozen=True, kw_only=True):
+class OrderRow(Struct, frozen=True, kw_only=True, rename="camel"):
     """One order."""
 
     stream_id: UUID

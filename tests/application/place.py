@@ -1,6 +1,7 @@
 """One installation over a real database and a simulated panel, driven by hand."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -121,9 +122,9 @@ class Place:
         return int(count)
 
 
-@pytest.fixture
-def place(database: TestDatabase, panel: PanelSimulator) -> Iterator[Place]:
-    """An installation whose jobs run when the test says so."""
+@contextmanager
+def placed(database: TestDatabase, panel: PanelSimulator) -> Iterator[Place]:
+    """Give an installation whose jobs run when the test says so."""
     with Database(database.conninfo, pool_size=2) as pool:
         adapter = HttpPanel(PanelWire(panel.url, TOKEN))
         streams = PostgresStreams(pool)
@@ -138,3 +139,10 @@ def place(database: TestDatabase, panel: PanelSimulator) -> Iterator[Place]:
         kinds = product_kinds(parts).values()
         yield Place(database, panel, Rig(database, pool, *kinds), streams)
         adapter.close()
+
+
+@pytest.fixture
+def place(database: TestDatabase, panel: PanelSimulator) -> Iterator[Place]:
+    """An installation whose jobs run when the test says so."""
+    with placed(database, panel) as place:
+        yield place

@@ -1,0 +1,236 @@
+"""What waits for what: an order for its operation, and that for its job.
+
+An order's own operation may have been covered: then the one that covers it, however
+many times over, carries the order to the panel.
+"""
+
+from enum import StrEnum
+from typing import Any, Final
+from uuid import UUID
+
+import msgspec
+import psycopg
+from psycopg import sql
+from psycopg.rows import class_row
+
+from domain.event import Instant
+from projections.reading import Reading
+
+# Every look is one of an index, for each id.
+_CARRIERS: Final = sql.SQL("""
+WITH RECURSIVE carried AS (
+    SELECT i.id AS order_stream_id, o.*
+      FROM unnest(%(ids)s::uuid[]) AS i(id)
+     CROSS JOIN LATERAL (
+        SELECT o.stream_id, o.covered_by
+          FROM {operations} o
+         WHERE o.order_stream_id = i.id
+         ORDER BY o.created_at DESC, o.stream_id DESC
+         LIMIT 1) o
+     UNION
+    SELECT c.order_stream_id, o.*
+      FROM carried c
+     CROSS JOIN LATERAL (
+        SELECT o.stream_id, o.covered_by
+          FROM {operations} o
+         WHERE o.stream_id = c.covered_by
+        OFFSET 0) o
+)
+SELECT c.order_stream_id, o.stream_id, o.state, o.attempts, o.code, o.parked_cause,
+       o.next_attempt_at, o.effective_at, o.covered_by
+  FROM carried c
+  JOIN {operations} o ON o.stream_id = c.stream_id
+""")
+
+_JOBS: Final = sql.SQL("""
+SELECT i.id AS serves, j.*
+  FROM unnest(%(ids)s::uuid[]) AS i(id)
+ CROSS JOIN LATERAL (
+    SELECT j.stream_id, j.state, j.cause, j.run_at, j.gate, j.code, j.error_code
+      FROM {jobs} j
+     WHERE j.{column} = i.id
+     ORDER BY j.created_at DESC, j.stream_id DESC
+     LIMIT 1) j
+""")
+
+
+class WaitsFor(StrEnum):
+    """Why an order that was paid is not delivered yet."""
+
+    FAN_OUT = "fan_out"
+    """What it owes is not decided yet."""
+    EFFECTIVE_AT = "effective_at"
+    """It takes effect later."""
+    TURN = "turn"
+    """It is due: a worker takes it up, or others of the customer go first."""
+    RUNNING = "running"
+    RETRY = "retry"
+    """An attempt failed; the next one has its time."""
+    PARKED = "parked"
+    """Something outside must change first: see `parked_cause`."""
+    PERSON = "person"
+    """Nothing runs it again without a person."""
+    NOTHING = "nothing"
+    """A person cancelled its operation: it stays as it is, or is refunded."""
+    READ_MODEL = "read_model"
+    """It is delivered; the read model of orders is behind."""
+
+
+class Wait(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What an order waits for."""
+
+    waits_for: WaitsFor
+    operation_id: UUID | None = None
+    """The one that carries it now; None: it has none yet."""
+    operation_state: str | None = None
+    attempts: int = 0
+    code: str | None = None
+    """What the last attempt met."""
+    parked_cause: str | None = None
+    effective_at: Instant | None = None
+    next_attempt_at: Instant | None = None
+    is_covered: bool = False
+    """Whether a later operation carries it in place of its own."""
+    job_id: UUID | None = None
+    """The job that does it, or decides what is owed."""
+    job_state: str | None = None
+    run_at: Instant | None = None
+    """When the job is due; None: nobody knows when its gate opens."""
+    gate: str | None = None
+    """The closed gate that the job waits at."""
+
+
+class _Operation(msgspec.Struct, frozen=True, kw_only=True):
+    order_stream_id: UUID
+    stream_id: UUID
+    state: str
+    attempts: int
+    code: str | None
+    parked_cause: str | None
+    next_attempt_at: Instant | None
+    effective_at: Instant
+    covered_by: UUID | None
+
+
+class _Job(msgspec.Struct, frozen=True, kw_only=True):
+    serves: UUID
+    stream_id: UUID
+    state: str
+    cause: str | None
+    run_at: Instant | None
+    gate: str | None
+    code: str | None
+    error_code: str | None
+
+
+def waits(reading: Reading, orders: list[UUID]) -> dict[UUID, Wait]:
+    """Return what paid orders wait for; of `orders`, `operations` and `jobs`."""
+    if not orders:
+        return {}
+    connection, tables = reading.connection, reading.tables
+    statement = _CARRIERS.format(operations=tables["operations"])
+    operations = _rows(connection, _Operation, statement, orders)
+    chains: dict[UUID, list[_Operation]] = {}
+    for operation in operations:
+        chains.setdefault(operation.order_stream_id, []).append(operation)
+    carriers = {order: _last(chain) for order, chain in chains.items()}
+    carried_by = _jobs(
+        reading, "operation_id", [each.stream_id for each in carriers.values()]
+    )
+    decided_by = _jobs(
+        reading, "order_stream_id", [each for each in orders if each not in carriers]
+    )
+    return {
+        order: _decided(decided_by.get(order))
+        if order not in carriers
+        else _carried(
+            carriers[order],
+            carried_by.get(carriers[order].stream_id),
+            reading.now,
+            is_covered=len(chains[order]) > 1,
+        )
+        for order in orders
+    }
+
+
+def _last(chain: list[_Operation]) -> _Operation:
+    """Return the operation that covers the others and is covered by none of them."""
+    ids = {each.stream_id for each in chain}
+    return next(each for each in chain if each.covered_by not in ids)
+
+
+def _decided(job: _Job | None) -> Wait:
+    """Return what an order waits for that has no operation yet."""
+    if job is None:
+        return Wait(waits_for=WaitsFor.FAN_OUT)
+    is_dead = job.state in {"discarded", "cancelled"}
+    return Wait(
+        waits_for=WaitsFor.PERSON if is_dead else WaitsFor.FAN_OUT,
+        code=job.code or job.error_code,
+        job_id=job.stream_id,
+        job_state=job.state,
+        run_at=job.run_at,
+        gate=job.gate,
+    )
+
+
+def _carried(
+    operation: _Operation, job: _Job | None, now: Instant, *, is_covered: bool
+) -> Wait:
+    return Wait(
+        waits_for=_waits_for(operation, job, now),
+        operation_id=operation.stream_id,
+        operation_state=operation.state,
+        attempts=operation.attempts,
+        code=operation.code,
+        parked_cause=operation.parked_cause,
+        effective_at=operation.effective_at,
+        next_attempt_at=operation.next_attempt_at,
+        is_covered=is_covered,
+        job_id=job.stream_id if job else None,
+        job_state=job.state if job else None,
+        run_at=job.run_at if job else None,
+        gate=job.gate if job else None,
+    )
+
+
+_STILL: Final = {
+    "failed": WaitsFor.PERSON,
+    "cancelled": WaitsFor.NOTHING,
+    "succeeded": WaitsFor.READ_MODEL,
+    "running": WaitsFor.RUNNING,
+}
+
+
+def _waits_for(operation: _Operation, job: _Job | None, now: Instant) -> WaitsFor:
+    still = _STILL.get(operation.state)
+    if still is not None:
+        return still
+    if job is not None and job.state == "running":
+        return WaitsFor.RUNNING
+    # Once its gate is open the job is due, and the operation knows by its next attempt.
+    is_parked = operation.parked_cause if job is None else job.cause == "parked"
+    if is_parked:
+        return WaitsFor.PARKED
+    if operation.state == "retrying":
+        return WaitsFor.RETRY
+    return WaitsFor.EFFECTIVE_AT if operation.effective_at > now else WaitsFor.TURN
+
+
+def _jobs(reading: Reading, column: str, ids: list[UUID]) -> dict[UUID, _Job]:
+    """Return the newest job of each record, by the column that names the record."""
+    if not ids:
+        return {}
+    statement = _JOBS.format(jobs=reading.tables["jobs"], column=sql.Identifier(column))
+    found = _rows(reading.connection, _Job, statement, ids)
+    return {job.serves: job for job in found}
+
+
+def _rows[Row](
+    connection: psycopg.Connection[Any],
+    kind: type[Row],
+    statement: sql.Composed,
+    ids: list[UUID],
+) -> list[Row]:
+    with connection.cursor(row_factory=class_row(kind)) as cursor:
+        return cursor.execute(statement, {"ids": ids}).fetchall()
