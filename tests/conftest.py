@@ -1,4 +1,4 @@
-"""What every test gets: the fixtures by concern and the hypothesis profiles.
+"""What every test gets: the fixtures by concern, the hypothesis profiles, the order.
 
 Markers are declared in pyproject.toml; fixtures live in tests/fixtures, one module
 for each concern, and are found there by name.
@@ -6,6 +6,7 @@ for each concern, and are found there by name.
 
 from pathlib import Path
 
+import pytest
 from hypothesis import settings
 
 pytest_plugins = [
@@ -19,3 +20,8 @@ settings.register_profile("default", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
 settings.register_profile("campaign", deadline=None, max_examples=5000)
 settings.load_profile("default")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with what takes long, so that not everybody waits for it in the end."""
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)

