@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from projections.connections import Lend
 from projections.queries.holders import FeedHolders
+from projections.queries.jobs import JobRecords
 from projections.queries.records.audit import AuditList
 from projections.queries.records.drifts import DriftList
 from projections.queries.records.entitlements import EntitlementList
@@ -17,6 +18,8 @@ class Queries:
 
     holders: FeedHolders
     """Who holds the feed back."""
+    jobs: JobRecords
+    """Every job that ever was."""
     operations: OperationList
     orders: OrderList
     """And what waits for what."""
@@ -29,6 +32,7 @@ def queries_over(lend: Lend) -> Queries:
     """Return the queries over connections that `lend` lends."""
     return Queries(
         holders=FeedHolders(lend),
+        jobs=JobRecords(lend),
         operations=OperationList(lend),
         orders=OrderList(lend),
         entitlements=EntitlementList(lend),

@@ -88,7 +88,7 @@ class Search:
             if isinstance(term, Between) and self._is_few(term, looked_at):
                 rest = tuple(it for it in self.terms if it is not term)
                 return replace(ways[-1], rest=rest, few=term)
-        return self._furthest(ways, stretch, looked_at)
+        return self._furthest(ways[:-1] or ways, stretch, looked_at)
 
     def page[T: msgspec.Struct](
         self, way: Way, row: type[T], stretch: Stretch, limit: int
@@ -103,13 +103,20 @@ class Search:
     def count(self, whole: Stretch) -> Count:
         """Return how many rows there are, as far as that is cheap to know."""
         given = Parameters()
-        way = self.way(whole, COUNTED)
+        way = self._counted(whole)
         rows = self._rows(way, (), whole, COUNTED + 1, given)
         ((n,),) = self._ask(
             _COUNT.format(rows=rows, limit=given.add(COUNTED + 1)), given
         )
         is_all = way.end is None and n <= COUNTED
         return Count(min(n, COUNTED), "eq" if is_all else "gte")
+
+    def _counted(self, whole: Stretch) -> Way:
+        if len(self.terms) == 1 and whole == Stretch():
+            (term,) = self.terms
+            if isinstance(term, Between):
+                return replace(self._by([]), rest=(), few=term)
+        return self.way(whole, COUNTED)
 
     def _ways(self) -> list[Way]:
         """Return every way, those by most fields first, that by none last."""

@@ -1,0 +1,1 @@
+"""The rows of each read model whose lists are measured."""

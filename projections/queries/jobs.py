@@ -1,0 +1,101 @@
+"""Every job that ever was, by whatever is known of it: what heads forget is here.
+
+What is unfinished or dead, and what it waits for right now, is told by the heads
+(`projections.job_list`); this list is as old as its position, and complete.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
+
+import msgspec
+from psycopg.rows import scalar_row
+
+from projections.connections import Lend
+from projections.queries.listing import Listing
+from projections.queries.page import Page
+from projections.queries.terms import Among, Asked, Field, Term
+from projections.read_models.jobs import JobRow
+from projections.reading import AtLeast, Reading, reading
+
+JOBS: Final = Listing(
+    name="jobs",
+    row=JobRow,
+    fields={
+        "id": Field("stream_id", "uuid", is_unique=True),
+        "tenant": Field("tenant_id", "text"),
+        "state": Field("state", "text"),
+        "kind": Field("kind", "text"),
+        "queue": Field("queue", "text"),
+        "attempt": Field("attempt", "integer"),
+        "error_code": Field("error_code", "text"),
+        "correlation": Field("correlation_id", "text"),
+        "operation": Field("operation_id", "uuid"),
+        # A worker is its host, or one life of it.
+        "worker": Field("owner_host", "text"),
+        "boot": Field("owner_boot", "uuid"),
+        "created_at": Field("created_at", "timestamptz"),
+        "age": Field("created_at", "timestamptz"),
+        "scheduled_at": Field("run_at", "timestamptz", is_range=True),
+    },
+)
+
+ORDER: Final = "order"
+"""Beside the fields: the shop's own id of an order that a job was done for."""
+
+# A settlement's correlation is that of all that followed from it.
+_CORRELATIONS: Final = """
+SELECT o.correlation_id
+  FROM unnest(%(tenants)s::text[]) AS tenant(id)
+ CROSS JOIN unnest(%(orders)s::text[]) AS shop(id)
+ CROSS JOIN LATERAL (
+    SELECT o.correlation_id
+      FROM counterfoil.orders o
+     WHERE o.tenant_id = tenant.id
+       AND o.order_id = shop.id
+    OFFSET 0) o
+"""
+_DEFAULT_TENANT: Final = "default"
+_NO_JOB: Final = UUID(int=0)
+"""No stream has this id."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobRecords:
+    """Lists jobs, whatever became of them."""
+
+    lend: Lend
+
+    def __call__(
+        self, asked: Asked, *, at_least: AtLeast | None = None
+    ) -> Page[JobRow]:
+        """Return one page; see `JOBS.fields`, and `ORDER`.
+
+        Raises:
+            InvalidRequestError: names the member and what would be right.
+            CounterfoilError: `at_least` was not reached; see there.
+        """
+        with reading(self.lend, JOBS.name, at_least=at_least) as look:
+            terms = tuple(
+                it for term in asked.terms for it in _terms(look, term, asked)
+            )
+            return JOBS.read(look, msgspec.structs.replace(asked, terms=terms))
+
+
+def _terms(look: Reading, term: Term, asked: Asked) -> tuple[Term, ...]:
+    """Return what a term means in the fields that rows have."""
+    if not isinstance(term, Among) or term.field != ORDER:
+        return (term,)
+    named = [
+        value
+        for each in asked.terms
+        if isinstance(each, Among) and each.field == "tenant"
+        for value in each.values
+    ]
+    tenants = named or [_DEFAULT_TENANT]
+    given = {"tenants": tenants, "orders": [str(value) for value in term.values]}
+    with look.connection.cursor(row_factory=scalar_row) as cursor:
+        found: list[str] = cursor.execute(_CORRELATIONS, given).fetchall()
+    if not found:
+        return (Among("id", (_NO_JOB,)),)
+    return Among("correlation", tuple(found)), Among("tenant", tuple(tenants))

@@ -1,0 +1,107 @@
+"""The lists whose plans are asserted: who adds one adds a line, and its rows."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import combinations, product
+from typing import Any, Final
+
+import psycopg
+from psycopg import sql
+
+from bench.lists.laid.jobs import JOBS as JOBS_ROWS
+from projections.queries.jobs import JOBS
+from projections.queries.listing import Listing
+from projections.queries.terms import Among, Between, Term
+
+type Connection = psycopg.Connection[Any]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A list, and the rows that it is shown over."""
+
+    listing: Listing[Any]
+    rows: Mapping[str, str]
+    """SQL of each column of a row; see `bench.lists.rows`."""
+    unasked: Mapping[str, str] = field(default_factory=dict[str, str])
+    """What follows the table in the names of indexes that no field of the list needs,
+    and who does."""
+
+    @property
+    def table(self) -> str:
+        return f"read_{self.listing.name}_a"
+
+
+CASES: Final = [
+    Case(JOBS, JOBS_ROWS, {"order": "refunds", "order_stream": "fan-outs"}),
+]
+
+_BY_SHARE = sql.SQL("""
+SELECT {column}
+  FROM counterfoil.{table}
+ WHERE {column} IS NOT NULL AND {where}
+ GROUP BY 1
+ ORDER BY count(*) DESC, 1
+""")
+_BY_SIZE = sql.SQL("""
+SELECT percentile_disc(ARRAY[0.2, 0.5, 0.51]) WITHIN GROUP (ORDER BY {column})
+  FROM counterfoil.{table}
+ WHERE {where}
+""")
+
+
+@dataclass(frozen=True)
+class Question:
+    """A term as it is likely to be asked, or unlikely."""
+
+    name: str
+    column: str
+    term: Term
+
+
+def singles(case: Case, connection: Connection) -> Iterator[Question]:
+    """Yield each field: by what most rows have, what few have, both; by bounds."""
+    leading = case.listing.order[0][0]
+    for name, it in case.listing.fields.items():
+        asked = {
+            "column": sql.Identifier(it.column),
+            "table": sql.Identifier(case.table),
+            "where": case.listing.where or sql.SQL("true"),
+        }
+        if it.is_range or it.column == leading:
+            ((bounds,),) = connection.execute(_BY_SIZE.format(**asked)).fetchall()
+            most, middle, little = bounds
+            yield Question(f"{name}: most", it.column, Between(name, least=most))
+            few = Between(name, least=middle, below=little)
+            yield Question(f"{name}: few", it.column, few)
+            continue
+        values = connection.execute(_BY_SHARE.format(**asked)).fetchall()
+        common, rare = values[0][0], values[-1][0]
+        yield Question(f"{name}: common", it.column, Among(name, (common,)))
+        if rare != common:
+            yield Question(f"{name}: rare", it.column, Among(name, (rare,)))
+            both = Among(name, (common, rare))
+            yield Question(f"{name}: both", it.column, both)
+
+
+def neighbours(alone: list[Question]) -> Iterator[tuple[Question, Question]]:
+    """Yield each field, by what most rows have, with the next two of the list."""
+    fields = list(_by_field(alone).values())
+    for n, here in enumerate(fields):
+        for other in (fields[(n + 1) % len(fields)], fields[(n + 2) % len(fields)]):
+            yield here[0], other[0]
+            yield here[0], other[-1]
+
+
+def pairs(alone: list[Question]) -> Iterator[tuple[Question, Question]]:
+    """Yield every two fields, each by what most rows have and by what few have."""
+    for one, other in combinations(_by_field(alone).values(), 2):
+        yield from product(one, other)
+
+
+def _by_field(alone: list[Question]) -> dict[str, list[Question]]:
+    fields: dict[str, list[Question]] = {}
+    for question in alone:
+        if not question.name.endswith("both"):
+            fields.setdefault(question.term.field, []).append(question)
+    return fields
