@@ -17,6 +17,7 @@ from projections.job_list import JobList
 from projections.maintenance import MaintenanceState
 from projections.pending import Pending
 from projections.queries.all import Queries
+from projections.reading import AtLeast
 from projections.why import Why
 
 
@@ -135,6 +136,10 @@ class Services(Protocol):
     @property
     def maintenance_state(self) -> MaintenanceState:
         """Tells what is closed for maintenance."""
+        ...
+
+    def at_least(self, position: int | None) -> AtLeast | None:
+        """Return what lets one read wait for a position; None: it need not."""
         ...
 
     @property

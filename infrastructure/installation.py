@@ -36,6 +36,7 @@ from infrastructure.postgres.batch_store import BatchStore
 from infrastructure.postgres.database import Database
 from infrastructure.postgres.streams import PostgresStreams
 from infrastructure.postgres.windows import PostgresWindows
+from infrastructure.projecting.waiting import at_least
 from infrastructure.providers.panel.http_panel import HttpPanel
 from infrastructure.providers.panel.wire import PanelWire
 from infrastructure.settings import Settings
@@ -45,6 +46,7 @@ from projections.job_list import JobList
 from projections.maintenance import MaintenanceState
 from projections.pending import Pending
 from projections.queries.all import Queries, queries_over
+from projections.reading import AtLeast
 from projections.why import Why
 
 COMMAND_POOL: Final = 2
@@ -89,6 +91,12 @@ class Services:
     maintenance: Maintenance
     maintenance_state: MaintenanceState
     queries: Queries
+
+    def at_least(self, position: int | None) -> AtLeast | None:
+        """Return what lets one read wait for a position; None: it need not."""
+        if position is None:
+            return None
+        return at_least(self.database.connection, position)
 
     @property
     def budgets(self) -> Mapping[str, int]:

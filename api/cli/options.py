@@ -64,5 +64,13 @@ as_json: Final = option(
 )
 """The machine's form of the same answer."""
 
+at_least: Final = option(
+    "--at-least",
+    type=click.IntRange(0),
+    metavar="POSITION",
+    help="Wait until this position of the log is in it: the `position` of an answer.",
+)
+"""For whatever reads a read model: it shows what the answer has told."""
+
 tenant: Final = option("--tenant", help="Only this tenant's; all when left out.")
 """For lists over the whole installation."""
