@@ -27,7 +27,7 @@ from infrastructure.postgres.heads.table import (
     uuid,
 )
 from infrastructure.postgres.locking import TABLES
-from infrastructure.postgres.positions import last_of_streams
+from infrastructure.postgres.heads.positions import last_of_streams
 
 if TYPE_CHECKING:
     from domain.order.events import OrderEvent
