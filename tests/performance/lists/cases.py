@@ -8,9 +8,14 @@ from typing import Any, Final
 import psycopg
 from psycopg import sql
 
-from bench.lists.laid.jobs import JOBS as JOBS_ROWS
+from bench.lists.laid import jobs, records
 from projections.queries.jobs import JOBS
 from projections.queries.listing import Listing
+from projections.queries.records.audit import AUDIT
+from projections.queries.records.drifts import DRIFTS
+from projections.queries.records.entitlements import ENTITLEMENTS
+from projections.queries.records.operations import OPERATIONS
+from projections.queries.records.orders import ORDERS
 from projections.queries.terms import Among, Between, Term
 
 type Connection = psycopg.Connection[Any]
@@ -33,7 +38,12 @@ class Case:
 
 
 CASES: Final = [
-    Case(JOBS, JOBS_ROWS, {"order": "refunds", "order_stream": "fan-outs"}),
+    Case(JOBS, jobs.JOBS, {"order": "refunds", "order_stream": "fan-outs"}),
+    Case(OPERATIONS, records.OPERATIONS, {"applied": "what the panel has"}),
+    Case(ORDERS, records.ORDERS),
+    Case(ENTITLEMENTS, records.ENTITLEMENTS),
+    Case(DRIFTS, records.DRIFTS, {"pkey": "the fold"}),
+    Case(AUDIT, records.AUDIT),
 ]
 
 _BY_SHARE = sql.SQL("""

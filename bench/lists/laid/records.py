@@ -1,0 +1,92 @@
+"""Operations, orders, entitlements, drifts and the audit of one great installation."""
+
+from typing import Final
+
+from bench.lists.rows import STREAM, TENANT, dice, one_of, other, rarely, skewed
+
+_CORRELATION: Final = f"{other(3, 2)}::text"
+_DAYS_AHEAD: Final = f"at + {dice(8, 400)} * interval '1 day'"
+
+OPERATIONS: Final = {
+    "stream_id": STREAM,
+    "tenant_id": TENANT,
+    "state": skewed(
+        4, succeeded=930, cancelled=50, pending=10, retrying=5, failed=4, running=1
+    ),
+    "operation": skewed(
+        5, create=900, reconcile=60, extend=20, set_limits=10, disable=9, pause=1
+    ),
+    "entitlement_id": other(6, 4),
+    "order_stream_id": f"CASE WHEN {dice(7, 10)} > 0 THEN {other(8)} END",
+    "desired_version": "n",
+    "attempts": "1",
+    "code": rarely(9, 20, one_of(10, 30, "code")),
+    "effective_at": "at",
+    "correlation_id": _CORRELATION,
+    "created_at": "at",
+    "updated_at": "at",
+}
+
+ORDERS: Final = {
+    "stream_id": STREAM,
+    "tenant_id": TENANT,
+    "order_id": "'order ' || n",
+    "customer_id": f"'customer ' || {dice(3, 200_000)}",
+    "slot": "1",
+    "kind": skewed(4, renewal=800, purchase=180, addon=15, downgrade=5),
+    "state": skewed(5, fulfilled=980, paid=15, refunded=5),
+    "currency": "'USD'",
+    "amount_minor": "100",
+    "discount_minor": "0",
+    "correlation_id": _CORRELATION,
+    "created_at": "at",
+    "updated_at": "at",
+}
+
+ENTITLEMENTS: Final = {
+    "stream_id": STREAM,
+    "tenant_id": TENANT,
+    "customer_id": "'customer ' || n / 2",
+    "slot": "1 + n % 2",
+    "username": "'user ' || n",
+    "state": skewed(4, live=985, disabled=10, paused=5),
+    "desired_version": "1",
+    "planned_ends_at": _DAYS_AHEAD,
+    "grace_seconds": "0",
+    "squads": "1",
+    "drifts": "'{}'",
+    "correlation_id": _CORRELATION,
+    "created_at": "at",
+    "updated_at": "at",
+}
+
+DRIFTS: Final = {
+    "stream_id": other(3, 2),
+    "kind": "CASE WHEN n % 2 = 0 THEN 'status' ELSE "
+    + skewed(4, expire_at=700, traffic=250, squads=49, missing=1)
+    + " END",
+    "tenant_id": TENANT,
+    "state": skewed(5, resolved=995, open=5),
+    "expected": "'{}'",
+    "observed": "'{}'",
+    "episodes": "1",
+    "position": "n",
+    "detected_at": "at",
+    "refreshed_at": "at",
+    "correlation_id": _CORRELATION,
+    "created_at": "at",
+    "updated_at": "at",
+}
+
+AUDIT: Final = {
+    "position": "n",
+    "stream_id": STREAM,
+    "tenant_id": TENANT,
+    "recorded_at": "at",
+    "actor_type": "'operator'",
+    "actor_id": f"coalesce({rarely(3, 10, one_of(4, 50, 'op'))}, 'ann')",
+    "action": skewed(5, retry=600, cancel=300, operate=90, maintenance=9, projection=1),
+    "target": f"'target ' || {dice(6, 300_000)}",
+    "outcome": skewed(7, done=950, refused=50),
+    "correlation_id": _CORRELATION,
+}
