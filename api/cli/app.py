@@ -15,10 +15,12 @@ from typing import Final
 
 import rich_click as click
 
+from api.cli.attempts.history import history
 from api.cli.demonstrating import demo
 from api.cli.history import events, why
 from api.cli.jobs import job, jobs
 from api.cli.kinds import kinds
+from api.cli.letters.dead_letters import dead_letters
 from api.cli.limits import limits
 from api.cli.maintenance.commands import maintenance
 from api.cli.operating import cancel, operate, retry
@@ -78,6 +80,8 @@ for _command in (
     refund,
     jobs,
     job,
+    dead_letters,
+    history,
     kinds,
     limits,
     events,

@@ -3,8 +3,10 @@
 from dataclasses import dataclass
 
 from projections.connections import Lend
+from projections.queries.attempts import AttemptHistory
 from projections.queries.holders import FeedHolders
 from projections.queries.jobs import JobRecords
+from projections.queries.letters import Letters
 from projections.queries.records.audit import AuditList
 from projections.queries.records.drifts import DriftList
 from projections.queries.records.entitlements import EntitlementList
@@ -16,6 +18,10 @@ from projections.queries.records.orders import OrderList
 class Queries:
     """What can be asked."""
 
+    letters: Letters
+    """What nothing runs again without a person."""
+    attempts: AttemptHistory
+    """What jobs and operations went through."""
     holders: FeedHolders
     """Who holds the feed back."""
     jobs: JobRecords
@@ -31,6 +37,8 @@ class Queries:
 def queries_over(lend: Lend) -> Queries:
     """Return the queries over connections that `lend` lends."""
     return Queries(
+        letters=Letters.over(lend),
+        attempts=AttemptHistory(lend),
         holders=FeedHolders(lend),
         jobs=JobRecords(lend),
         operations=OperationList(lend),

@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
+from projections.read_models.attempts import Attempts
 from projections.read_models.audit import Audit
+from projections.read_models.dead_letters import DeadLetters
 from projections.read_models.drifts import Drifts
 from projections.read_models.entitlements import Entitlements
 from projections.read_models.jobs import Jobs
@@ -16,6 +18,8 @@ type AnyProjection = Projection[Any]
 
 ALL: Final[tuple[AnyProjection, ...]] = (
     Jobs(),
+    Attempts(),
+    DeadLetters(),
     Operations(),
     Orders(),
     Entitlements(),

@@ -26,8 +26,10 @@ COMMANDS = dict(commands(counterfoil))
 def test_every_command_that_is_due_is_there() -> None:
     assert sorted(COMMANDS) == [
         "cancel",
+        "dead-letters",
         "demo",
         "events",
+        "history",
         "job",
         "jobs",
         "kinds",

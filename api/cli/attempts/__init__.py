@@ -1,0 +1,1 @@
+"""`history`: what jobs and operations went through, attempt by attempt."""

@@ -1,0 +1,1 @@
+"""`dead-letters`: what nothing runs again without a person."""

@@ -1,0 +1,275 @@
+"""Attempt history: of one job, one operation or one order; and how many there were.
+
+Oldest first, as it happened.  What is told has a position: everything up to it is in.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Final
+from uuid import UUID
+
+import msgspec
+import psycopg
+from psycopg import sql
+from psycopg.rows import class_row, tuple_row
+
+from domain.event import Instant
+from projections.connections import Lend
+from projections.queries.page import COUNTED, AsOf, Count
+from projections.read_models.attempts import TYPES
+from projections.reading import AtLeast, Reading, reading
+
+MOST: Final = 200
+
+_NAME: Final = "attempts"
+
+# What an id stands for is asked of heads and log, which are never behind.
+_OF_STREAM: Final = """
+SELECT e.type, e.tenant_id, e.meta->>'correlation_id'
+  FROM counterfoil.events e
+ WHERE e.stream_id = %(id)s
+   AND e.version = 1
+"""
+_OF_ORDER: Final = """
+SELECT o.correlation_id
+  FROM counterfoil.orders o
+ WHERE o.tenant_id = %(tenant_id)s
+   AND o.order_id = %(key)s
+"""
+_OF_CORRELATION: Final = sql.SQL("""
+SELECT 1
+  FROM {table}
+ WHERE tenant_id = %(tenant_id)s
+   AND correlation_id = %(key)s
+ ORDER BY tenant_id, correlation_id, position
+ LIMIT 1
+""")
+
+_LINES: Final = sql.SQL("""
+SELECT stream_id, stream_kind, version, position, tenant_id, type, status, attempt,
+       code, error_code, correlation_id, recorded_at, actor_type, actor_id, token
+  FROM {table}
+ WHERE {of}
+   AND position > %(after)s
+ ORDER BY {order}
+ LIMIT %(limit)s
+""")
+_COUNTS_OF: Final = sql.SQL("""
+SELECT t.type, count(*)
+  FROM (SELECT type
+          FROM {table}
+         WHERE {of}
+         ORDER BY {order}
+         LIMIT %(most)s) t
+ GROUP BY t.type
+""")
+_BY_STREAM: Final = sql.SQL("stream_id = %(stream_id)s")
+_STREAM_ORDER: Final = sql.SQL("stream_id, version")
+_BY_CORRELATION: Final = sql.SQL(
+    "tenant_id = %(tenant_id)s AND correlation_id = %(correlation_id)s"
+)
+_CORRELATION_ORDER: Final = sql.SQL("tenant_id, correlation_id, position")
+
+_COUNTS: Final = sql.SQL("""
+SELECT w.type, n.n
+  FROM unnest(%(types)s::text[]) w(type)
+ CROSS JOIN LATERAL (
+       SELECT count(*) AS n
+         FROM (SELECT
+                 FROM {table} t
+                WHERE t.type = w.type {tenant}
+                ORDER BY t.type, t.tenant_id
+                LIMIT %(most)s) t) n
+""")
+_WORDS: Final = {
+    "job.enqueued": "job",
+    "fulfillment.requested": "operation",
+    "order.paid": "order",
+    "addon.purchased": "order",
+    "wallet.credited": "order",
+}
+"""What a stream is, by its first event."""
+
+_TENANT: Final = sql.SQL("AND t.tenant_id = %(tenant_id)s")
+_NOTHING: Final = sql.SQL("")
+
+
+class AttemptLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """One change of one job or operation."""
+
+    stream_id: UUID
+    stream_kind: str
+    """`job` or `operation`."""
+    version: int
+    position: int
+    tenant_id: str
+    type: str
+    """What happened: the tag of its event."""
+    status: str
+    """The state afterwards."""
+    attempt: int | None
+    """Attempts spent, where the event counts them."""
+    code: str | None
+    error_code: str | None
+    correlation_id: str
+    recorded_at: Instant
+    actor_type: str
+    actor_id: str
+    token: int | None
+
+
+class HistoryFilter(msgspec.Struct, frozen=True, kw_only=True):
+    """Whose history is wanted, and which page of it."""
+
+    key: str
+    """A job, an operation, the shop's order or ours, or a correlation."""
+    tenant_id: str = "default"
+    """Whose order or correlation it is."""
+    after: int = 0
+    """Read on from this position."""
+    limit: int = MOST
+
+
+class TypeCount(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """How often something happened."""
+
+    type: str
+    count: Count
+
+
+class History(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """One page of a history, how often what happened in all of it, and as of when."""
+
+    of: str
+    """`job`, `operation`, `order` or `correlation`: what the id stands for."""
+    items: tuple[AttemptLine, ...]
+    next: int | None
+    """Read on after this position; None: this was the end."""
+    counts: tuple[TypeCount, ...]
+    as_of: AsOf
+
+
+class AttemptCounts(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """How often what has happened to all jobs and operations, and as of when."""
+
+    counts: tuple[TypeCount, ...]
+    as_of: AsOf
+
+
+class _Of(msgspec.Struct, frozen=True):
+    """What an id stands for, and how its rows are found."""
+
+    word: str
+    where: sql.SQL
+    order: sql.SQL
+    given: dict[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptHistory:
+    """Tells what jobs and operations went through."""
+
+    lend: Lend
+
+    def __call__(
+        self, wanted: HistoryFilter, *, at_least: AtLeast | None = None
+    ) -> History | None:
+        """Return one page of a history, or None when nothing has that id."""
+        with reading(self.lend, _NAME, at_least=at_least) as look:
+            of = _subject(look, wanted)
+            if of is None:
+                return None
+            given = of.given | {"after": wanted.after, "limit": wanted.limit + 1}
+            statement = _LINES.format(table=look.table, of=of.where, order=of.order)
+            with look.connection.cursor(row_factory=class_row(AttemptLine)) as cursor:
+                lines = cursor.execute(statement, given).fetchall()
+            counts = _COUNTS_OF.format(table=look.table, of=of.where, order=of.order)
+            rows = _ask(look, counts, of.given | {"most": COUNTED + 1})
+        items = tuple(lines[: wanted.limit])
+        is_whole = sum(n for _, n in rows) <= COUNTED
+        relation = "eq" if is_whole else "gte"
+        return History(
+            of=of.word,
+            items=items,
+            next=items[-1].position if len(lines) > len(items) else None,
+            counts=tuple(
+                TypeCount(type=type_, count=Count(n, relation))
+                for type_, n in sorted(rows)
+            ),
+            as_of=AsOf(look.position, look.now),
+        )
+
+    def count(
+        self,
+        tenant_id: str | None = None,
+        most: int | None = COUNTED,
+        *,
+        at_least: AtLeast | None = None,
+    ) -> AttemptCounts:
+        """Return how often what has happened; of nothing more than `most` is counted.
+
+        With None everything is counted, however long that takes.
+        """
+        with reading(self.lend, _NAME, at_least=at_least) as look:
+            statement = _COUNTS.format(
+                table=look.table, tenant=_NOTHING if tenant_id is None else _TENANT
+            )
+            given: dict[str, object] = {
+                "types": list(TYPES),
+                "tenant_id": tenant_id,
+                "most": None if most is None else most + 1,
+            }
+            rows = _ask(look, statement, given)
+        counts = tuple(_counted(type_, n, most) for type_, n in rows if n)
+        return AttemptCounts(counts=counts, as_of=AsOf(look.position, look.now))
+
+
+def _counted(type_: str, n: int, most: int | None) -> TypeCount:
+    is_all = most is None or n <= most
+    return TypeCount(
+        type=type_,
+        count=Count(n, "eq") if is_all else Count(most or 0, "gte"),
+    )
+
+
+def _ask(
+    look: Reading, statement: sql.Composed, given: dict[str, object]
+) -> list[tuple[str, int]]:
+    with look.connection.cursor(row_factory=tuple_row) as cursor:
+        return cursor.execute(statement, given).fetchall()
+
+
+def _subject(look: Reading, wanted: HistoryFilter) -> _Of | None:
+    """Return what the id stands for: a stream, an order, else a correlation."""
+    given: dict[str, object] = {"tenant_id": wanted.tenant_id, "key": wanted.key}
+    with look.connection.cursor(row_factory=tuple_row) as cursor:
+        stream = _stream(cursor, wanted.key)
+        if stream is not None:
+            return stream
+        for row in cursor.execute(_OF_ORDER, given):
+            return _correlated("order", wanted.tenant_id, row[0])
+        found = _OF_CORRELATION.format(table=look.table)
+        if cursor.execute(found, given).fetchone() is not None:
+            return _correlated("correlation", wanted.tenant_id, wanted.key)
+    return None
+
+
+def _stream(cursor: psycopg.Cursor[tuple[Any, ...]], key: str) -> _Of | None:
+    try:
+        id_ = UUID(key)
+    except ValueError:
+        return None
+    for type_, tenant_id, correlation_id in cursor.execute(_OF_STREAM, {"id": id_}):
+        word = _WORDS.get(type_)
+        if word == "order":
+            return _correlated(word, tenant_id, correlation_id)
+        if word is not None:
+            return _Of(word, _BY_STREAM, _STREAM_ORDER, {"stream_id": id_})
+    return None
+
+
+def _correlated(word: str, tenant_id: str, correlation_id: str) -> _Of:
+    given: dict[str, object] = {
+        "tenant_id": tenant_id,
+        "correlation_id": correlation_id,
+    }
+    return _Of(word, _BY_CORRELATION, _CORRELATION_ORDER, given)
