@@ -21,7 +21,7 @@ AUDIT: Final = Listing(
         "target": Field("target", "text"),
         "outcome": Field("outcome", "text"),
         "at": Field("recorded_at", "timestamptz", is_range=True),
-        "tenant_id": Field("tenant_id", "text"),
+        "tenant": Field("tenant_id", "text"),
         "position": Field("position", "bigint"),
     },
 )

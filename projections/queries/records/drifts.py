@@ -28,7 +28,7 @@ DRIFTS: Final = Listing(
         "entitlement": Field("stream_id", "uuid"),
         # Told as the shop does; looked for by what the entitlements are.
         "customer": Field("stream_id", "uuid"),
-        "tenant_id": Field("tenant_id", "text"),
+        "tenant": Field("tenant_id", "text"),
         "position": Field("position", "bigint"),
     },
 )

@@ -25,7 +25,7 @@ ENTITLEMENTS: Final = Listing(
         # When the access ends by all that is settled.
         "ends_at": Field("planned_ends_at", "timestamptz", is_range=True),
         "id": Field("stream_id", "uuid", is_unique=True),
-        "tenant_id": Field("tenant_id", "text"),
+        "tenant": Field("tenant_id", "text"),
         "created_at": Field("created_at", "timestamptz"),
     },
 )
@@ -74,7 +74,7 @@ class EntitlementList:
             self.lend, "entitlements", "operations", at_least=at_least
         ) as snapshot:
             page = ENTITLEMENTS.read(snapshot, asked)
-            applied = _applied(snapshot, [row.stream_id for row in page.items])
+            applied = applied_versions(snapshot, [row.stream_id for row in page.items])
         return shown(
             page,
             (
@@ -87,7 +87,8 @@ class EntitlementList:
         )
 
 
-def _applied(snapshot: Reading, ids: list[UUID]) -> dict[UUID, int]:
+def applied_versions(snapshot: Reading, ids: list[UUID]) -> dict[UUID, int]:
+    """Return how far the panel was brought to what is owed, as far as it was."""
     statement = _APPLIED.format(operations=snapshot.tables["operations"])
     with snapshot.connection.cursor(row_factory=class_row(_Applied)) as cursor:
         found = cursor.execute(statement, {"ids": ids})

@@ -32,7 +32,7 @@ OPERATIONS: Final = Listing(
         "customer": Field("entitlement_id", "uuid"),
         "order": Field("order_stream_id", "uuid"),
         "id": Field("stream_id", "uuid", is_unique=True),
-        "tenant_id": Field("tenant_id", "text"),
+        "tenant": Field("tenant_id", "text"),
         "created_at": Field("created_at", "timestamptz"),
     },
 )

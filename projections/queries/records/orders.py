@@ -23,7 +23,7 @@ ORDERS: Final = Listing(
         "customer": Field("customer_id", "text"),
         "order": Field("order_id", "text"),
         "id": Field("stream_id", "uuid", is_unique=True),
-        "tenant_id": Field("tenant_id", "text"),
+        "tenant": Field("tenant_id", "text"),
         "created_at": Field("created_at", "timestamptz"),
     },
 )

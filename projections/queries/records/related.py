@@ -77,6 +77,8 @@ def told_by_streams(reading: Reading, asked: Asked, field: str, found_by: str) -
 
 
 def _streams(reading: Reading, term: Among, asked: Asked, found_by: str) -> Among:
+    if not 1 <= len(term.values) <= MOST_VALUES:
+        return term  # refused with every other one
     name, _, column = found_by.partition(".")
     if not all(isinstance(value, str) and "\0" not in value for value in term.values):
         raise InvalidRequestError(INVALID_FILTER, term.field, "is of type text")
@@ -86,7 +88,7 @@ def _streams(reading: Reading, term: Among, asked: Asked, found_by: str) -> Amon
     tenants = [
         value
         for each in asked.terms
-        if isinstance(each, Among) and each.field == "tenant_id"
+        if isinstance(each, Among) and each.field == "tenant"
         for value in each.values
     ]
     parameters = {

@@ -15,7 +15,7 @@ from tests.projections.records.life import Life
 __all__ = ["panel", "place"]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def lived(servers: Servers, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Life]:
     """Whatever may become of an order has become of one; tests only look."""
     server = servers.get("embedded")
