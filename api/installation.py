@@ -5,6 +5,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
 
+from api.builds import Builds
 from api.demo_result import DemoProgress, PlayedDemo
 from application.front_door import RefundOne, SettleOne
 from application.job_kinds import KindTable
@@ -145,6 +146,11 @@ class Services(Protocol):
     @property
     def queries(self) -> Queries:
         """Asks read models, and who holds the feed back."""
+        ...
+
+    @property
+    def builds(self) -> Builds:
+        """Makes read models anew, and compares them with folds of the log."""
         ...
 
 

@@ -36,6 +36,7 @@ from infrastructure.postgres.batch_store import BatchStore
 from infrastructure.postgres.database import Database
 from infrastructure.postgres.streams import PostgresStreams
 from infrastructure.postgres.windows import PostgresWindows
+from infrastructure.projecting.builds.builds import Builds
 from infrastructure.projecting.waiting import at_least
 from infrastructure.providers.panel.http_panel import HttpPanel
 from infrastructure.providers.panel.wire import PanelWire
@@ -91,6 +92,7 @@ class Services:
     maintenance: Maintenance
     maintenance_state: MaintenanceState
     queries: Queries
+    builds: Builds
 
     def at_least(self, position: int | None) -> AtLeast | None:
         """Return what lets one read wait for a position; None: it need not."""
@@ -256,6 +258,7 @@ def _wired(
         maintenance=Maintenance(PostgresWindows(database), parts.units, new_id),
         maintenance_state=MaintenanceState(database.connection),
         queries=queries_over(database.connection),
+        builds=Builds(database),
     )
 
 

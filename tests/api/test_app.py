@@ -39,6 +39,8 @@ def test_every_command_that_is_due_is_there() -> None:
         "migrate",
         "operate",
         "projections holders",
+        "projections rebuild",
+        "projections verify",
         "refund",
         "retry",
         "settle",

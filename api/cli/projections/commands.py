@@ -1,6 +1,7 @@
 """The group `projections`, and all its commands."""
 
 from api.cli.options import group
+from api.cli.projections.building import rebuild, verify
 from api.cli.projections.feed import holders
 
 
@@ -16,8 +17,9 @@ def projections() -> None:
     \b
     Examples:
       counterfoil projections holders
+      counterfoil projections rebuild jobs
     """
 
 
-for _name, _command in (("holders", holders),):
+for _name, _command in (("holders", holders), ("rebuild", rebuild), ("verify", verify)):
     projections.add_command(_command, _name)

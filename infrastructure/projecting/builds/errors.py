@@ -1,0 +1,103 @@
+"""Why a build of a read model was not begun, or did not get to its end.
+
+BuildError              nothing that is read was changed
+├── NotMigratedError        the database does not know the projection
+├── BuildHeldError          another process is at it
+├── BuildHalfDoneError      a rebuild is half done where a verification would fold
+├── OutdatedError           other code has folded the rows that are to be compared
+├── BuildLostError          another process took over, or dropped it
+└── FeedHeldError           the log is not final where the live rows are already
+"""
+
+from infrastructure.errors import InfrastructureError
+
+
+class BuildError(InfrastructureError):
+    """A build did not come to its end; what is read is as it was."""
+
+    code = "build_failed"
+
+
+class NotMigratedError(BuildError):
+    """The projection is known here, and not to the database."""
+
+    code = "projection_not_migrated"
+
+    def __init__(self, name: str) -> None:
+        """Name it."""
+        self.name = name
+        super().__init__(
+            f"the database does not know {name}; run `counterfoil migrate`"
+        )
+
+
+class BuildHeldError(BuildError):
+    """Another process rebuilds or verifies it."""
+
+    code = "build_held"
+
+    def __init__(self, name: str, who: str, since: str) -> None:
+        """Say who it is, and since when."""
+        self.name = name
+        self.who = who
+        super().__init__(
+            f"{name} is being rebuilt or verified by {who}{since}; wait for its end, "
+            "or end that process and run this again: what it has done is not lost"
+        )
+
+
+class BuildHalfDoneError(BuildError):
+    """A rebuild is half done in the table that a verification needs."""
+
+    code = "build_half_done"
+
+    def __init__(self, name: str, position: int) -> None:
+        """Say how far it is, and what can be done."""
+        self.name = name
+        super().__init__(
+            f"a rebuild of {name} is half done, at position {position}: go on with it "
+            f"by `counterfoil projections rebuild {name}`, or drop it with --abandon"
+        )
+
+
+class OutdatedError(BuildError):
+    """The live rows were folded by other code, so a comparison would say nothing."""
+
+    code = "projection_outdated"
+
+    def __init__(self, name: str, has: int, knows: int) -> None:
+        """Name both numbers, and the remedy."""
+        self.name = name
+        super().__init__(
+            f"{name} was folded by schema {has} and this version has schema {knows}: "
+            f"run `counterfoil projections rebuild {name}`"
+        )
+
+
+class BuildLostError(BuildError):
+    """Somebody else has gone on with the build, or has dropped it."""
+
+    code = "build_lost"
+
+    def __init__(self, name: str) -> None:
+        """Name the projection."""
+        self.name = name
+        super().__init__(
+            f"another process has taken over what was being made of {name}, has ended "
+            "it or dropped it; `counterfoil projections list` shows how it stands"
+        )
+
+
+class FeedHeldError(BuildError):
+    """An open transaction holds the log back, below what the live rows have."""
+
+    code = "feed_held"
+
+    def __init__(self, name: str, position: int) -> None:
+        """Say where, and how to find out who."""
+        self.name = name
+        super().__init__(
+            f"{name} cannot go on behind position {position}: an open transaction "
+            "holds the log back, and `counterfoil projections holders` shows whose; "
+            "end it, then run this again"
+        )
