@@ -30,27 +30,40 @@ _READY: Final = "SELECT count(*) FROM counterfoil.workers"
 def fulfillment(place: Ground, orders: int) -> dict[str, float]:
     """Return orders per second, from the first settlement to the last fulfilment."""
     folder = Path(mkdtemp(prefix="panel-", dir=place.folder))
-    with (
-        place.database() as conninfo,
-        closing(connect(conninfo)) as connection,
-        Processes(Place(folder, conninfo)) as processes,
-    ):
-        processes.start_panel(fault_rate=0.0, seed=1)
-        for _ in range(_WORKERS):
-            processes.start_worker()
-        _wait_until_ready(connection, processes)
+    with place.database() as conninfo, Processes(Place(folder, conninfo)) as processes:
+        start(processes, conninfo)
         place.checkpoint()
+        seconds = settle_and_fulfill(processes, conninfo, orders)
+    return {"orders": orders / seconds}
+
+
+def start(processes: Processes, conninfo: str) -> None:
+    """Start the panel and the workers; return when they are ready."""
+    processes.start_panel(fault_rate=0.0, seed=1)
+    for _ in range(_WORKERS):
+        processes.start_worker()
+    with closing(connect(conninfo)) as connection:
+        _wait_until_ready(connection, processes)
+
+
+def settle_and_fulfill(processes: Processes, conninfo: str, orders: int) -> float:
+    """Return how many seconds that took; afterwards every process has ended.
+
+    Raises:
+        BenchError: an order was not fulfilled, or a worker did not end politely.
+    """
+    with closing(connect(conninfo)) as connection:
         began_at = time.monotonic()
         for n in range(orders):
             connection.execute(_SETTLE, {"request": json.dumps(order(n))})
         _wait_until_fulfilled(connection, orders)
         seconds = time.monotonic() - began_at
-        codes = processes.stop_workers()
-        processes.stop_panel()
+    codes = processes.stop_workers()
+    processes.stop_panel()
     if any(codes):
-        msg = f"workers ended with {codes}; see {folder}"
+        msg = f"workers ended with {codes}; see {processes.place.folder}"
         raise BenchError(msg)
-    return {"orders": orders / seconds}
+    return seconds
 
 
 def _wait_until_ready(connection: Connection, processes: Processes) -> None:

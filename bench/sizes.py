@@ -25,6 +25,8 @@ class Sizes:
     """Samples per round and idle worker."""
     orders: int
     """Orders fulfilled per round."""
+    projected_events: int = 1_000_000
+    """In the log from which read models are rebuilt."""
 
 
 FULL: Final = Sizes(
@@ -48,5 +50,6 @@ QUICK: Final = Sizes(
     idle_workers=2,
     idle_pickups=1,
     orders=30,
+    projected_events=50_000,
 )
 """For a look: the figures say little."""
