@@ -10,20 +10,21 @@ from typing import Any
 import pytest
 from psycopg import sql
 
+from bench.lists.cases import (
+    CASES,
+    Case,
+    Question,
+    middle,
+    neighbours,
+    pairs,
+    singles,
+)
 from bench.lists.rows import lay
 from projections.queries.page import COUNTED, Edge
 from projections.queries.search import LOOKED_AT
 from projections.queries.terms import Among, Asked, Between, Term
 from projections.reading import reading
 from tests.fixtures.database import TestDatabase
-from tests.performance.lists.cases import (
-    CASES,
-    Case,
-    Question,
-    neighbours,
-    pairs,
-    singles,
-)
 from tests.performance.lists.plans import Plans, Work
 
 pytestmark = pytest.mark.database
@@ -51,7 +52,6 @@ class Desk:
         self.case = case
         self.plans = Plans(database.connect())
         self.connection = database.connect()
-        self.order = tuple(column for column, _ in case.listing.order)
         self.used = set[str | None]()
 
     def ask(self, *terms: Term, **how: Any) -> Work:  # noqa: ANN401 - of any type
@@ -78,10 +78,10 @@ class Desk:
         field_ = [it for it in self.case.listing.fields.values() if it.column == column]
         if any(it.is_unique or it.is_range for it in field_):
             wanted: tuple[str, ...] = (column,)
-        elif column == self.order[0]:
-            wanted = self.order
+        elif column == self.case.order[0]:
+            wanted = self.case.order
         else:
-            wanted = (column, *self.order)
+            wanted = (column, *self.case.order)
         return {
             name
             for name, columns in self.indexes().items()
@@ -102,26 +102,14 @@ def analyze(desk: Desk) -> None:
     desk.connection.execute(sql.SQL("ANALYZE {}").format(table))
 
 
-def middle(desk: Desk) -> Edge:
-    """A place in the middle of the list."""
-    columns = sql.SQL(", ").join(map(sql.Identifier, desk.order))
-    query = sql.SQL("SELECT {it} FROM {table} ORDER BY {it} OFFSET {n} LIMIT 1").format(
-        it=columns,
-        table=sql.Identifier("counterfoil", desk.case.table),
-        n=sql.Literal(ROWS // 2),
-    )
-    (row,) = desk.connection.execute(query).fetchall()
-    return Edge(tuple(row))
-
-
 def check_alone(desk: Desk, question: Question, how: How) -> None:
     """One filter looks at the rows that it shows, and at one more of each value."""
     term = question.term
     work = desk.ask(term, **how)
     wanted = desk.leading(question.column)
-    if isinstance(term, Between) and question.column != desk.order[0]:
+    if isinstance(term, Between) and question.column != desk.case.order[0]:
         # Few rows are put in order; among many the first are met soon.
-        assert work.indexes <= wanted | desk.leading(desk.order[0])
+        assert work.indexes <= wanted | desk.leading(desk.case.order[0])
         assert work.looked_at <= 3 * LOOKED_AT
         assert work.sorted <= LOOKED_AT
         return
@@ -135,7 +123,7 @@ def check_alone(desk: Desk, question: Question, how: How) -> None:
 def check_together(desk: Desk, both: tuple[Question, Question], how: How) -> None:
     """Two filters look at a bounded stretch, however little they have in common."""
     work = desk.ask(*(it.term for it in both), **how)
-    columns = {it.column for it in both} | {desk.order[0]}
+    columns = {it.column for it in both} | {desk.case.order[0]}
     assert work.indexes <= set[str]().union(*map(desk.leading, columns))
     # Both are asked how far they reach, and one leads.
     assert work.looked_at <= 3 * LOOKED_AT
@@ -155,7 +143,7 @@ def test_each_filter_goes_by_its_index(case: Case, database: TestDatabase) -> No
     desk.ask()  # also while there is nothing
     lay(desk.connection, case.table, case.rows, ROWS)
     alone = list(singles(case, desk.connection))
-    after = middle(desk)
+    after = middle(case, desk.connection, ROWS)
 
     for question in alone:
         check_alone(desk, question, {})
@@ -175,7 +163,7 @@ def test_every_two_filters_look_at_a_bounded_stretch(
     desk = Desk(case, database)
     lay(desk.connection, case.table, case.rows, ROWS)
     alone = list(singles(case, desk.connection))
-    after = middle(desk)
+    after = middle(case, desk.connection, ROWS)
 
     for question in alone:
         check_alone(desk, question, {"before": after})

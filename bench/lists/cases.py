@@ -1,6 +1,9 @@
-"""The lists whose plans are asserted: who adds one adds a line, and its rows."""
+"""The lists that are measured, and whose plans are asserted; and what they are asked.
 
-from collections.abc import Iterator, Mapping
+Who adds a list adds a line to `CASES`, and its rows below `bench.lists.laid`.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, product
 from typing import Any, Final
@@ -11,6 +14,7 @@ from psycopg import sql
 from bench.lists.laid import jobs, records
 from projections.queries.jobs import JOBS
 from projections.queries.listing import Listing
+from projections.queries.page import Edge
 from projections.queries.records.audit import AUDIT
 from projections.queries.records.drifts import DRIFTS
 from projections.queries.records.entitlements import ENTITLEMENTS
@@ -34,7 +38,13 @@ class Case:
 
     @property
     def table(self) -> str:
+        """The table that is filled and read."""
         return f"read_{self.listing.name}_a"
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """The columns that order the list."""
+        return tuple(column for column, _ in self.listing.order)
 
 
 CASES: Final = [
@@ -57,6 +67,14 @@ _BY_SIZE = sql.SQL("""
 SELECT percentile_disc(ARRAY[0.2, 0.5, 0.51]) WITHIN GROUP (ORDER BY {column})
   FROM counterfoil.{table}
  WHERE {where}
+""")
+_MIDDLE = sql.SQL("""
+SELECT {columns}
+  FROM counterfoil.{table}
+ WHERE {where}
+ ORDER BY {columns}
+OFFSET {n} / 2
+ LIMIT 1
 """)
 
 
@@ -94,7 +112,19 @@ def singles(case: Case, connection: Connection) -> Iterator[Question]:
             yield Question(f"{name}: both", it.column, both)
 
 
-def neighbours(alone: list[Question]) -> Iterator[tuple[Question, Question]]:
+def middle(case: Case, connection: Connection, rows: int) -> Edge:
+    """Return a place in the middle of so many rows."""
+    query = _MIDDLE.format(
+        columns=sql.SQL(", ").join(map(sql.Identifier, case.order)),
+        table=sql.Identifier(case.table),
+        where=case.listing.where or sql.SQL("true"),
+        n=sql.Literal(rows),
+    )
+    (row,) = connection.execute(query).fetchall()
+    return Edge(tuple(row))
+
+
+def neighbours(alone: Sequence[Question]) -> Iterator[tuple[Question, Question]]:
     """Yield each field, by what most rows have, with the next two of the list."""
     fields = list(_by_field(alone).values())
     for n, here in enumerate(fields):
@@ -103,13 +133,13 @@ def neighbours(alone: list[Question]) -> Iterator[tuple[Question, Question]]:
             yield here[0], other[-1]
 
 
-def pairs(alone: list[Question]) -> Iterator[tuple[Question, Question]]:
+def pairs(alone: Sequence[Question]) -> Iterator[tuple[Question, Question]]:
     """Yield every two fields, each by what most rows have and by what few have."""
     for one, other in combinations(_by_field(alone).values(), 2):
         yield from product(one, other)
 
 
-def _by_field(alone: list[Question]) -> dict[str, list[Question]]:
+def _by_field(alone: Sequence[Question]) -> dict[str, list[Question]]:
     fields: dict[str, list[Question]] = {}
     for question in alone:
         if not question.name.endswith("both"):
