@@ -43,7 +43,7 @@ class Asking:
     @property
     def name(self) -> str:
         """Its key in a round."""
-        return f"list of {self.case.listing.name}"
+        return f"list of {self.case.name}"
 
     @property
     def lines(self) -> Sequence[Line]:
@@ -54,7 +54,7 @@ class Asking:
     def quantiles(self) -> Sequence[Quantile]:
         """How long a page takes, and how long one does that is counted."""
         group = f"lists over {self.rows:,} rows, whatever is asked for"
-        name = self.case.listing.name
+        name = self.case.name
         return [
             Quantile(group, f"{name}: {what}, p{100 * share:.0f}", "ms",
                      at(what, share), target)
@@ -65,7 +65,7 @@ class Asking:
     def prepare(self) -> None:
         """Find out what is common and what is rare, and ask everything once."""
         alone = list(singles(self.case, self.connection))
-        deep = middle(self.case, self.connection, self.rows)
+        deep = middle(self.case, self.connection)
         self._askings = list(_askings(alone))
         self._askings += [
             _Asking(f"{it.name}, deep", Asked(terms=it.asked.terms, after=deep))

@@ -11,8 +11,9 @@ from typing import Any, Final
 import psycopg
 from psycopg import sql
 
-from bench.lists.laid import jobs, records
+from bench.lists.laid import jobs, letters, records
 from projections.queries.jobs import JOBS
+from projections.queries.letters.listing import ENDED, OPEN
 from projections.queries.listing import Listing
 from projections.queries.page import Edge
 from projections.queries.records.audit import AUDIT
@@ -29,6 +30,7 @@ type Connection = psycopg.Connection[Any]
 class Case:
     """A list, and the rows that it is shown over."""
 
+    name: str
     listing: Listing[Any]
     rows: Mapping[str, str]
     """SQL of each column of a row; see `bench.lists.rows`."""
@@ -47,13 +49,34 @@ class Case:
         return tuple(column for column, _ in self.listing.order)
 
 
+_GROUPS: Final = {"pkey": "the fold", "cause": "groups", "tenant_cause": "groups"}
+
 CASES: Final = [
-    Case(JOBS, jobs.JOBS, {"order": "refunds", "order_stream": "fan-outs"}),
-    Case(OPERATIONS, records.OPERATIONS, {"applied": "what the panel has"}),
-    Case(ORDERS, records.ORDERS),
-    Case(ENTITLEMENTS, records.ENTITLEMENTS),
-    Case(DRIFTS, records.DRIFTS, {"pkey": "the fold"}),
-    Case(AUDIT, records.AUDIT),
+    Case("jobs", JOBS, jobs.JOBS, {"order": "refunds", "order_stream": "fan-outs"}),
+    Case(
+        "dead letters",
+        OPEN,
+        letters.LETTERS,
+        _GROUPS | {"ended_at": "those ended", "ended_tenant_id": "those ended"},
+    ),
+    Case(
+        "ended letters",
+        ENDED,
+        letters.LETTERS,
+        _GROUPS
+        | dict.fromkeys((it.column for it in OPEN.fields.values()), "dead letters")
+        | {"kind_code": "dead letters"},
+    ),
+    Case(
+        "operations",
+        OPERATIONS,
+        records.OPERATIONS,
+        {"applied": "what the panel has"},
+    ),
+    Case("orders", ORDERS, records.ORDERS),
+    Case("entitlements", ENTITLEMENTS, records.ENTITLEMENTS),
+    Case("drifts", DRIFTS, records.DRIFTS, {"pkey": "the fold"}),
+    Case("audit", AUDIT, records.AUDIT),
 ]
 
 _BY_SHARE = sql.SQL("""
@@ -73,7 +96,7 @@ SELECT {columns}
   FROM counterfoil.{table}
  WHERE {where}
  ORDER BY {columns}
-OFFSET {n} / 2
+OFFSET (SELECT count(*) / 2 FROM counterfoil.{table} WHERE {where})
  LIMIT 1
 """)
 
@@ -112,13 +135,12 @@ def singles(case: Case, connection: Connection) -> Iterator[Question]:
             yield Question(f"{name}: both", it.column, both)
 
 
-def middle(case: Case, connection: Connection, rows: int) -> Edge:
-    """Return a place in the middle of so many rows."""
+def middle(case: Case, connection: Connection) -> Edge:
+    """Return a place in the middle of the list."""
     query = _MIDDLE.format(
         columns=sql.SQL(", ").join(map(sql.Identifier, case.order)),
         table=sql.Identifier(case.table),
         where=case.listing.where or sql.SQL("true"),
-        n=sql.Literal(rows),
     )
     (row,) = connection.execute(query).fetchall()
     return Edge(tuple(row))
