@@ -20,7 +20,7 @@ type JsonObject = dict[str, object]
 """Caller-made JSON that the product carries without reading it."""
 
 
-class Event(msgspec.Struct, frozen=True, kw_only=True):
+class Event(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What all facts share: a stored tag and the number of its schema."""
 
     tag: ClassVar[str]
@@ -30,14 +30,16 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
 type ActorType = Literal["shop", "operator", "worker", "pass", "provider", "system"]
 
 
-class Actor(msgspec.Struct, frozen=True):
+class Actor(msgspec.Struct, frozen=True, gc=False):
     """Who did it: the kind of actor and its name."""
 
     type: ActorType
     id: str
 
 
-class Causation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Causation(
+    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False
+):
     """Why it was done: the event, request or claimed job that led to it."""
 
     event: int | None = None
@@ -48,7 +50,7 @@ class Causation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Fencing token under which the job's worker wrote."""
 
 
-class Meta(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Meta(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """Who, why and in which unit of work, stored beside the facts (I9)."""
 
     actor: Actor

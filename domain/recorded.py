@@ -8,7 +8,7 @@ import msgspec
 from domain.event import Event, Meta
 
 
-class RecordedEvent(msgspec.Struct, frozen=True, kw_only=True):
+class RecordedEvent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One event as the log holds it."""
 
     position: int

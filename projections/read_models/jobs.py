@@ -34,7 +34,7 @@ type Changes = dict[str, Any]
 """Columns of a row and what they hold from now on."""
 
 
-class JobRow(msgspec.Struct, frozen=True, kw_only=True):
+class JobRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One job."""
 
     stream_id: UUID
