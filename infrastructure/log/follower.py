@@ -9,7 +9,13 @@ import msgspec
 
 from domain.recorded import RecordedEvent
 from infrastructure.log.horizon import Horizon, Lend
-from infrastructure.log.rows import EventRow, Window, read_log, read_stream
+from infrastructure.log.rows import (
+    EventRow,
+    Window,
+    next_position,
+    read_log,
+    read_stream,
+)
 from infrastructure.postgres.codec import UnknownEventError, decode_event, decode_meta
 
 
@@ -54,10 +60,11 @@ class Follower:
         until: int | None = None,
         families: Collection[str] | None = None,
     ) -> Batch:
-        """Return at most `most` events behind `after`, in order.
+        """Return the events of at most `most` positions behind `after`, in order.
 
-        Nothing that is committed later will have a position at or below the batch's
-        end, which is `after` itself while the horizon is not beyond it.  An `until`
+        A wider gap is passed at once.  Nothing that is committed later will have a
+        position at or below the batch's end, which is `after` itself while the
+        horizon is not beyond it.  An `until`
         that some horizon of this process had reached already needs no new look.  A
         family is what a tag begins with, up to its dot.
         """
@@ -67,11 +74,15 @@ class Follower:
             end = horizon if end is None else min(end, horizon)
         if end <= after:
             return Batch(after=after, until=after, events=[])
+        # Bounded on both sides, it is read by its index whatever the planner believes:
+        # by LIMIT alone, the rest of a table that was never analyzed was sorted.
+        stop = min(end, after + most)
         with self._lend() as connection:
-            rows = read_log(connection, Window(after, end, most), families=families)
-        if len(rows) == most:
-            end = rows[-1].position
-        return Batch(after=after, until=end, events=[decoded(row) for row in rows])
+            rows = read_log(connection, Window(after, stop), families=families)
+            if not rows and stop < end:
+                following = next_position(connection, stop)
+                stop = end if following is None else min(end, following - 1)
+        return Batch(after=after, until=stop, events=[decoded(row) for row in rows])
 
     def read_stream(self, stream_id: UUID, until: int | None = None) -> list[Found]:
         """Return the committed stream in order, up to the position `until`."""

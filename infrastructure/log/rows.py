@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 import psycopg
-from psycopg.rows import args_row, class_row
+from psycopg.rows import args_row, class_row, scalar_row
 
 LAST_VERSION: Final = 2_147_483_647
 """The greatest number that the column `version` can hold."""
@@ -44,6 +44,10 @@ SELECT position, tenant_id, stream_id, version, type AS tag, schema,
    AND split_part(type, '.', 1) = ANY(%(families)s)
  ORDER BY position
  LIMIT %(limit)s
+"""
+
+_NEXT: Final = """
+SELECT min(position) FROM counterfoil.events WHERE position > %(after)s
 """
 
 _READ_STREAM: Final = """
@@ -122,6 +126,12 @@ def read_log(
         parameters["schemas"] = [schema for _, schema in only]
     with connection.cursor(binary=True, row_factory=args_row(EventRow)) as cursor:
         return cursor.execute(statement, parameters, prepare=True).fetchall()
+
+
+def next_position(connection: psycopg.Connection[Any], after: int) -> int | None:
+    """Return the first position behind `after` that holds an event."""
+    with connection.cursor(row_factory=scalar_row) as cursor:
+        return cursor.execute(_NEXT, {"after": after}, prepare=True).fetchone()
 
 
 def read_stream(

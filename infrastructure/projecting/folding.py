@@ -95,6 +95,19 @@ def fold(
     return _Fold(projection, refused, dict(stuck)).run(events, load)
 
 
+class _Cell:
+    """One row while it is folded."""
+
+    __slots__ = ("before", "is_born", "key", "row")
+
+    def __init__(self, key: Key, *, is_born: bool) -> None:
+        self.key = key
+        self.is_born = is_born
+        """Whether no such row can be in the table."""
+        self.before: Any = None
+        self.row: Any = None
+
+
 class _Fold:
     def __init__(
         self,
@@ -106,25 +119,22 @@ class _Fold:
         self._refused = refused
         self._stuck = stuck
         self._aside: list[Aside] = []
-        self._rows: dict[Key, Any] = {}
+        self._cells: dict[Key, _Cell] = {}
 
     def run(self, events: Sequence[Found], load: Load) -> Folded:
-        wanted: set[Key] = set()
-        born: set[Key] = set()
-        keyed: list[tuple[RecordedEvent, tuple[Key, ...]]] = []
+        keyed: list[tuple[RecordedEvent, list[_Cell]]] = []
         for found in events:
-            keys = self._keys(found, born, wanted)
-            if keys is not None and isinstance(found, RecordedEvent):
-                keyed.append((found, keys))
-        loaded = load(wanted)
-        self._rows = dict(loaded)
-        n = sum(self._take(recorded, keys) for recorded, keys in keyed)
-        return self._folded(loaded, born, n)
+            cells = self._cells_of(found)
+            if cells is not None and isinstance(found, RecordedEvent):
+                keyed.append((found, cells))
+        wanted = {key: cell for key, cell in self._cells.items() if not cell.is_born}
+        for key, row in load(wanted.keys()).items():
+            wanted[key].before = wanted[key].row = row
+        n = sum(self._take(recorded, cells) for recorded, cells in keyed)
+        return self._folded(n)
 
-    def _keys(
-        self, found: Found, born: set[Key], wanted: set[Key]
-    ) -> tuple[Key, ...] | None:
-        """Return the keys of an event, sorted into `born` and `wanted`."""
+    def _cells_of(self, found: Found) -> list[_Cell] | None:
+        """Return the rows that an event may change; None: it is set aside."""
         reason = self._hindrance(found)
         if reason is None and isinstance(found, RecordedEvent):
             try:
@@ -133,18 +143,20 @@ class _Fold:
             except Exception as error:  # noqa: BLE001 - whatever a fold may raise
                 reason = where(error)
             else:
-                if is_birth:
-                    born.update(key for key in keys if key not in wanted)
-                else:
-                    wanted.update(key for key in keys if key not in born)
-                return keys
+                return [self._cell(key, is_birth=is_birth) for key in keys]
         self._set_aside(found, reason or "")
         return None
 
+    def _cell(self, key: Key, *, is_birth: bool) -> _Cell:
+        cell = self._cells.get(key)
+        if cell is None:
+            cell = self._cells[key] = _Cell(key, is_born=is_birth)
+        return cell
+
     def _hindrance(self, found: Found) -> str | None:
-        if found.stream_id in self._stuck:
+        if self._stuck and found.stream_id in self._stuck:
             return f"{BEHIND} {self._stuck[found.stream_id]}"
-        if found.position in self._refused:
+        if self._refused and found.position in self._refused:
             return self._refused[found.position]
         return None if isinstance(found, RecordedEvent) else found.reason
 
@@ -153,22 +165,25 @@ class _Fold:
         if self._projection.is_by_stream:
             self._stuck.setdefault(found.stream_id, found.position)
 
-    def _take(self, recorded: RecordedEvent, keys: tuple[Key, ...]) -> bool:
-        """Fold one event; the keys of all later ones are known, so it may be stuck."""
-        if recorded.position > self._stuck.get(recorded.stream_id, recorded.position):
-            reason = f"{BEHIND} {self._stuck[recorded.stream_id]}"
-            self._set_aside(recorded, reason)
+    def _take(self, recorded: RecordedEvent, cells: Sequence[_Cell]) -> bool:
+        """Fold one event; the rows of all later ones are known, so it may be stuck."""
+        if self._stuck and self._is_behind(recorded):
             return False
-        rows = self._rows
+        fold = self._projection.fold
         try:
-            after = [
-                (key, self._projection.fold(key, rows.get(key), recorded))
-                for key in keys
-            ]
+            after = [fold(cell.key, cell.row, recorded) for cell in cells]
         except Exception as error:  # noqa: BLE001 - whatever a fold may raise
             self._stick(recorded, where(error))
             return False
-        rows.update(after)
+        for cell, row in zip(cells, after, strict=True):
+            cell.row = row
+        return True
+
+    def _is_behind(self, recorded: RecordedEvent) -> bool:
+        first = self._stuck.get(recorded.stream_id, recorded.position)
+        if recorded.position <= first:
+            return False
+        self._set_aside(recorded, f"{BEHIND} {first}")
         return True
 
     def _stick(self, recorded: RecordedEvent, reason: str) -> None:
@@ -178,20 +193,19 @@ class _Fold:
             first = min(recorded.position, self._stuck[recorded.stream_id])
             self._stuck[recorded.stream_id] = first
 
-    def _folded(self, loaded: Mapping[Key, Any], born: set[Key], events: int) -> Folded:
+    def _folded(self, events: int) -> Folded:
         changed: list[Any] = []
-        births: list[Any] = []
+        born: list[Any] = []
         gone: list[Key] = []
-        for key, row in self._rows.items():
-            before = loaded.get(key)
-            if row is None:
-                if before is not None:
-                    gone.append(key)
-            elif before is None and key in born:
-                births.append(row)
-            elif row != before:
-                changed.append(row)
+        for cell in self._cells.values():
+            if cell.row is None:
+                if cell.before is not None:
+                    gone.append(cell.key)
+            elif cell.is_born:
+                born.append(cell.row)
+            elif cell.row != cell.before:
+                changed.append(cell.row)
         self._aside.sort(key=lambda aside: aside.found.position)
         return Folded(
-            changed=changed, born=births, gone=gone, aside=self._aside, events=events
+            changed=changed, born=born, gone=gone, aside=self._aside, events=events
         )

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 MOST: Final = 1000
-"""Events of a batch, when nothing else is asked for."""
+"""Positions of a batch, when nothing else is asked for."""
 
 _REPEATS: Final = 5
 """How often a batch that lost a race is repeated (mechanisms 7)."""
@@ -81,7 +81,7 @@ class Projector:
         until: int | None = None,
         most: int = MOST,
     ) -> Advanced:
-        """Project the next `most` events, as far as `until` and the horizon allow.
+        """Project the next `most` positions, as far as `until` and the horizon allow.
 
         Without a slot, what is live is followed; with one, a build in the spare slot
         goes on.  An `until` that a horizon had reached already costs no new look.
