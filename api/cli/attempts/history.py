@@ -6,7 +6,7 @@ from typing import Final
 import rich_click as click
 from rich.text import Text
 
-from api.cli.options import argument, as_json, command, option
+from api.cli.options import argument, as_json, at_least, command, option
 from api.cli.output import aside, document, say, show_rows
 from api.cli.timeline import short
 from api.cli.times import at
@@ -53,6 +53,7 @@ _MOST_POSITION: Final = 2**63 - 1
 @option(
     "--exact", is_flag=True, help=f"Without an ID: count on beyond {COUNTED:,} of each."
 )
+@at_least
 @as_json
 @click.pass_obj
 def history(  # noqa: PLR0913 - the options of the command, one to one
@@ -63,6 +64,7 @@ def history(  # noqa: PLR0913 - the options of the command, one to one
     limit: int,
     after: int,
     exact: bool,
+    at_least: int | None,
     as_json: bool,
 ) -> None:
     r"""Tell what a job, an operation or an order went through, oldest first.
@@ -80,7 +82,11 @@ def history(  # noqa: PLR0913 - the options of the command, one to one
     """
     if key is None:
         with installation.open() as services:
-            counts = services.queries.attempts.count(tenant, None if exact else COUNTED)
+            counts = services.queries.attempts.count(
+                tenant,
+                None if exact else COUNTED,
+                at_least=services.at_least(at_least),
+            )
         document(counts) if as_json else _show_counts(counts)
         return
     if exact:
@@ -90,7 +96,7 @@ def history(  # noqa: PLR0913 - the options of the command, one to one
         key=key.strip(), tenant_id=tenant or "default", after=after, limit=limit
     )
     with installation.open() as services:
-        found = services.queries.attempts(wanted)
+        found = services.queries.attempts(wanted, at_least=services.at_least(at_least))
     if found is None:
         what = "job, operation, order or correlation"
         told = f"{key} of tenant {wanted.tenant_id}; `counterfoil why` knows other ids"

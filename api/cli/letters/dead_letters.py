@@ -1,6 +1,7 @@
 """The command `dead-letters`: by cause, one by one, or those that somebody ended."""
 
 from datetime import timedelta
+from typing import NamedTuple
 
 import rich_click as click
 
@@ -13,7 +14,7 @@ from api.cli.letters.told import (
     tell_ended,
     tell_letters,
 )
-from api.cli.options import as_json, command, option
+from api.cli.options import as_json, at_least, command, option
 from api.cli.output import document
 from api.installation import Installation
 from application.errors import NotFoundError
@@ -44,6 +45,7 @@ from projections.queries.terms import Among, Asked
     help="How many at most.",
 )
 @option("--after", metavar="PLACE", help="Go on with a list after this place.")
+@at_least
 @as_json
 @click.pass_obj
 def dead_letters(  # noqa: PLR0913 - the options of the command, one to one
@@ -61,6 +63,7 @@ def dead_letters(  # noqa: PLR0913 - the options of the command, one to one
     younger_than: timedelta | None,
     limit: int,
     after: str | None,
+    at_least: int | None,
     as_json: bool,
 ) -> None:
     r"""Show what nothing will run again without a person, and what can be done.
@@ -88,68 +91,68 @@ def dead_letters(  # noqa: PLR0913 - the options of the command, one to one
         older_than=older_than,
         younger_than=younger_than,
     )
+    how = _How(after, limit, at_least, as_json)
     if ended:
-        _ended(installation, wanted, after, limit, as_json=as_json)
+        _ended(installation, wanted, how)
     elif as_list or queues or order is not None or after is not None:
-        _list(installation, wanted, after, limit, as_json=as_json)
+        _list(installation, wanted, how)
     else:
-        _by_cause(installation, wanted, as_json=as_json)
+        _by_cause(installation, wanted, how)
 
 
-def _by_cause(
-    installation: Installation, wanted: LetterFilter, *, as_json: bool
-) -> None:
+class _How(NamedTuple):
+    """Which page is shown, of which moment, and to whom."""
+
+    after: str | None
+    limit: int
+    position: int | None
+    as_json: bool
+
+
+def _by_cause(installation: Installation, wanted: LetterFilter, how: _How) -> None:
     with installation.open() as services:
-        causes = services.queries.letters.causes(wanted)
+        at_least = services.at_least(how.position)
+        causes = services.queries.letters.causes(wanted, at_least=at_least)
         aside = services.queries.letters.set_aside(wanted)
-    if as_json:
+    if how.as_json:
         document(tell_causes(causes, aside))
     else:
         show_causes(causes, aside)
 
 
-def _list(
-    installation: Installation,
-    wanted: LetterFilter,
-    after: str | None,
-    limit: int,
-    *,
-    as_json: bool,
-) -> None:
-    edge = None if after is None else OPEN.edge(after)
+def _list(installation: Installation, wanted: LetterFilter, how: _How) -> None:
+    edge = None if how.after is None else OPEN.edge(how.after)
     with installation.open() as services:
-        page = services.queries.letters.page(wanted, after=edge, limit=limit)
+        page = services.queries.letters.page(
+            wanted,
+            after=edge,
+            limit=how.limit,
+            at_least=services.at_least(how.position),
+        )
         # They are told with the first page, whole.
         aside = services.queries.letters.set_aside(wanted) if edge is None else ()
     if page is None:
         what = "order"
         told = f"{wanted.order} of tenant {wanted.tenant_id or DEFAULT_TENANT}"
         raise NotFoundError(what, told)
-    if as_json:
+    if how.as_json:
         document(tell_letters(page, aside))
     else:
         show_letters(page, aside)
 
 
-def _ended(
-    installation: Installation,
-    wanted: LetterFilter,
-    after: str | None,
-    limit: int,
-    *,
-    as_json: bool,
-) -> None:
+def _ended(installation: Installation, wanted: LetterFilter, how: _How) -> None:
     if wanted != LetterFilter(tenant_id=wanted.tenant_id):
         rule = "--ended goes with --tenant, --limit and --after alone"
         raise click.UsageError(rule)
-    edge = None if after is None else ENDED.edge(after)
+    edge = None if how.after is None else ENDED.edge(how.after)
     tenant = wanted.tenant_id
     terms = () if tenant is None else (Among("tenant", (tenant,)),)
+    asked = Asked(terms=terms, after=edge, limit=how.limit)
     with installation.open() as services:
-        page = services.queries.letters.ended(
-            Asked(terms=terms, after=edge, limit=limit)
-        )
-    if as_json:
+        at_least = services.at_least(how.position)
+        page = services.queries.letters.ended(asked, at_least=at_least)
+    if how.as_json:
         document(tell_ended(page))
     else:
         show_ended(page)
