@@ -25,6 +25,7 @@ from api.cli.limits import limits
 from api.cli.maintenance.commands import maintenance
 from api.cli.operating import cancel, operate, retry
 from api.cli.options import group, option
+from api.cli.outbox.commands import outbox
 from api.cli.output import complain, say
 from api.cli.projections.commands import projections
 from api.cli.running import migrate, up, worker
@@ -90,6 +91,7 @@ for _command in (
     cancel,
     operate,
     maintenance,
+    outbox,
     projections,
     simulate,
     demo,

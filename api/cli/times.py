@@ -15,11 +15,12 @@ def at(instant: datetime) -> str:
 def distance(instant: datetime, now: datetime) -> str:
     """Return how far `instant` is from `now`: `in 12 s` or `3 min ago`."""
     seconds = (instant - now).total_seconds()
-    told = _span(abs(seconds))
+    told = lasting(abs(seconds))
     return f"in {told}" if seconds > 0 else f"{told} ago"
 
 
-def _span(seconds: float) -> str:
+def lasting(seconds: float) -> str:
+    """Return how long something lasts: `12 s`, `3 min`."""
     # Two units' worth before the next unit, so that no half of what matters is lost.
     if seconds < 2 * _MINUTE:
         return f"{seconds:.0f} s"

@@ -18,6 +18,7 @@ from infrastructure.postgres.heads.entitlements import ENTITLEMENTS
 from infrastructure.postgres.heads.entitlements import head_of as entitlement_head
 from infrastructure.postgres.heads.jobs import READ_DEAD
 from infrastructure.postgres.heads.jobs import head_of as job_head
+from infrastructure.postgres.heads.positions import last_of_streams
 from infrastructure.postgres.heads.table import (
     instant,
     maybe_instant,
@@ -27,7 +28,6 @@ from infrastructure.postgres.heads.table import (
     uuid,
 )
 from infrastructure.postgres.locking import TABLES
-from infrastructure.postgres.heads.positions import last_of_streams
 
 if TYPE_CHECKING:
     from domain.order.events import OrderEvent

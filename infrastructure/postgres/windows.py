@@ -8,8 +8,8 @@ from domain.maintenance.aggregate import MaintenanceWindow
 from domain.stream import Ref, StreamKind
 from infrastructure.postgres.batch_store import Connections
 from infrastructure.postgres.heads.maintenance import READ_OPEN, head_of
-from infrastructure.postgres.heads.table import Row, instant, text
 from infrastructure.postgres.heads.positions import last_of_windows
+from infrastructure.postgres.heads.table import Row, instant, text
 
 
 @dataclass(frozen=True, slots=True)

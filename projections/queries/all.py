@@ -7,6 +7,7 @@ from projections.queries.attempts import AttemptHistory
 from projections.queries.holders import FeedHolders
 from projections.queries.jobs import JobRecords
 from projections.queries.letters import Letters
+from projections.queries.outbox.lag import OutboxLag
 from projections.queries.records.audit import AuditList
 from projections.queries.records.drifts import DriftList
 from projections.queries.records.entitlements import EntitlementList
@@ -32,6 +33,8 @@ class Queries:
     entitlements: EntitlementList
     drifts: DriftList
     audit: AuditList
+    outbox: OutboxLag
+    """What waits to be published, now and over time."""
 
 
 def queries_over(lend: Lend) -> Queries:
@@ -46,4 +49,5 @@ def queries_over(lend: Lend) -> Queries:
         entitlements=EntitlementList(lend),
         drifts=DriftList(lend),
         audit=AuditList(lend),
+        outbox=OutboxLag(lend),
     )

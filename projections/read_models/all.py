@@ -11,6 +11,7 @@ from projections.read_models.entitlements import Entitlements
 from projections.read_models.jobs import Jobs
 from projections.read_models.operations import Operations
 from projections.read_models.orders import Orders
+from projections.read_models.outbox_lag import OutboxLag
 from projections.read_models.projection import Projection
 
 type AnyProjection = Projection[Any]
@@ -25,6 +26,7 @@ ALL: Final[tuple[AnyProjection, ...]] = (
     Entitlements(),
     Drifts(),
     Audit(),
+    OutboxLag(),
 )
 
 BY_NAME: Final[Mapping[str, AnyProjection]] = {each.name: each for each in ALL}

@@ -7,6 +7,7 @@ is what was recorded without what is gone, which the log does not tell:
 `counterfoil.outbox_gone` counts that by the same keys.
 """
 
+from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
 from typing import ClassVar, Final, override
 
@@ -55,7 +56,7 @@ class OutboxLag(Projection[OutboxCount]):
         "tenant_id",
         "block",
     )
-    events: ClassVar[tuple[type[Event], ...]] = TOLD
+    events: ClassVar[Collection[type[Event]]] = TOLD
     is_by_stream: ClassVar[bool] = False
 
     @override

@@ -38,6 +38,7 @@ def test_every_command_that_is_due_is_there() -> None:
         "maintenance open",
         "migrate",
         "operate",
+        "outbox",
         "projections holders",
         "projections rebuild",
         "projections verify",

@@ -1,0 +1,1 @@
+"""`counterfoil outbox`: what waits to be published, now and over time."""
