@@ -1,6 +1,6 @@
 """What the edge needs of an installation; wired by infrastructure.bootstrap."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
@@ -12,6 +12,8 @@ from application.job_kinds import KindTable
 from application.operators.action import Action
 from application.operators.maintenance import Maintenance
 from application.operators.operate import Operate
+from application.operators.projections import Projections
+from application.roles import ROLES
 from projections.event_log import EventLog
 from projections.job_history import JobHistory
 from projections.job_list import JobList
@@ -153,6 +155,11 @@ class Services(Protocol):
         """Makes read models anew, and compares them with folds of the log."""
         ...
 
+    @property
+    def projections(self) -> Projections:
+        """Pauses and resumes projections."""
+        ...
+
 
 class SchemaState(Protocol):
     """Where the database's schema stands."""
@@ -204,6 +211,7 @@ class Installation(Protocol):
         self,
         announce: Callable[[Services], None],
         *,
+        roles: Collection[str] = ROLES,
         up_to_date: bool = False,
         ephemeral: bool = False,
     ) -> None:

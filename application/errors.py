@@ -6,6 +6,7 @@ ApplicationError
 ├── OperationKeyReusedError   the key stands for another request
 ├── QuotaExceededError        as many jobs are pending as may be
 ├── WindowOpenError           the scope has a window already, which says otherwise
+├── ProjectionPausedError     somebody has paused it already, for another reason
 └── TwinError                 a live job has the same unique key
 """
 
@@ -76,6 +77,22 @@ class WindowOpenError(ApplicationError):
         super().__init__(
             f"{self.code}: scope {scope} has had window {window} since {since}, opened "
             f"by {opened_by} with other words; `counterfoil maintenance` shows them"
+        )
+
+
+class ProjectionPausedError(ApplicationError):
+    """The projection is paused, by somebody else or for another reason."""
+
+    code = "projection_paused"
+
+    def __init__(self, projection: str, *, paused_by: str, since: str) -> None:
+        """Name the projection, and by whom and when it was paused."""
+        self.projection = projection
+        self.paused_by = paused_by
+        self.since = since
+        super().__init__(
+            f"{self.code}: projection {projection} has been paused since {since} by "
+            f"{paused_by}, in other words; `counterfoil projections list` shows them"
         )
 
 

@@ -2,7 +2,7 @@
 
 import os
 import sqlite3
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Collection, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from application.job_kinds import Kinds, KindTable, grace_seconds_of
+from application.roles import JOBS, PROJECTIONS, ROLES
 from infrastructure.demo import (
     DemoOptions,
     DemoResult,
@@ -32,7 +33,15 @@ from infrastructure.kind_table import kind_table
 from infrastructure.kinds_alone import recipe_of
 from infrastructure.lifetime import leave, work_until_stopped
 from infrastructure.postgres import migrator
+from infrastructure.process import Process
+from infrastructure.processor.identity import this_process
 from infrastructure.processor.worker import Worker, WorkerOptions
+from infrastructure.projecting.projector import Projector
+from infrastructure.projecting.runner.runner import (
+    BESIDE_JOBS,
+    ProjectionRunner,
+    RunnerOptions,
+)
 from infrastructure.settings import Settings
 from infrastructure.simulators.panel.faults import FAULT_NAMES
 from infrastructure.simulators.panel.main import serve
@@ -109,17 +118,21 @@ class Composition:
         self,
         announce: Callable[[Services], None],
         *,
+        roles: Collection[str] = ROLES,
         up_to_date: bool = False,
         ephemeral: bool = False,
     ) -> None:
         """Run a worker until a signal stops it, then end the process with code 0.
+
+        What runs no jobs needs no kinds: other packages' are not even loaded.
 
         Raises:
             CounterfoilError: it could not be started; see `open_installation`, and
                 `Extensions.require`, which comes before anything is opened.
         """
         leave_the_first_place()
-        self.extensions.require()
+        if JOBS in roles:
+            self.extensions.require()
         with (
             listen(show),
             open_installation(
@@ -131,10 +144,23 @@ class Composition:
             ) as services,
         ):
             announce(services)
+            work_until_stopped(self._process(services, roles))
+        leave(os.EX_OK)
+
+    def _process(self, services: Services, roles: Collection[str]) -> Process:
+        worker, database = None, services.database
+        if JOBS in roles:
             kinds = services.runnable_kinds
             options = self._worker_options(services.place, kinds)
-            work_until_stopped(Worker(services.database, kinds, options))
-        leave(os.EX_OK)
+            worker = Worker(database, kinds, options)
+        runner = None
+        if PROJECTIONS in roles:
+            owner = this_process() if worker is None else worker.owner
+            rest = 0.0 if worker is None else BESIDE_JOBS
+            runner = ProjectionRunner(
+                database, Projector(database), owner, RunnerOptions(rest=rest)
+            )
+        return Process(worker=worker, runner=runner)
 
     def _worker_options(self, place: Place, kinds: Kinds) -> WorkerOptions:
         settings = self.settings

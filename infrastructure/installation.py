@@ -19,6 +19,7 @@ from application.operators.action import Action
 from application.operators.cancel import cancel_job
 from application.operators.maintenance import Maintenance
 from application.operators.operate import Operate
+from application.operators.projections import Projections
 from application.operators.retry import retry_job
 from application.operators.target import Targets
 from domain.event import Actor
@@ -37,6 +38,7 @@ from infrastructure.postgres.database import Database
 from infrastructure.postgres.streams import PostgresStreams
 from infrastructure.postgres.windows import PostgresWindows
 from infrastructure.projecting.builds.builds import Builds
+from infrastructure.projecting.switches import projections_over
 from infrastructure.projecting.waiting import at_least
 from infrastructure.providers.panel.http_panel import HttpPanel
 from infrastructure.providers.panel.wire import PanelWire
@@ -93,6 +95,7 @@ class Services:
     maintenance_state: MaintenanceState
     queries: Queries
     builds: Builds
+    projections: Projections
 
     def at_least(self, position: int | None) -> AtLeast | None:
         """Return what lets one read wait for a position; None: it need not."""
@@ -228,14 +231,7 @@ def _wired(
     extensions: Extensions,
 ) -> Services:
     streams = PostgresStreams(database)
-    parts = Parts(
-        streams=streams,
-        units=BatchStore(database),
-        ids=new_id,
-        panel=panel,
-        username_prefix=settings.panel_username_prefix,
-        actor=Actor(type="worker", id=f"{socket.gethostname()[:255]}:{os.getpid()}"),
-    )
+    parts = _parts(settings, database, streams, panel)
     kinds = product_kinds(parts)
     targets = Targets(parts.streams, streams, kinds)
     return Services(
@@ -259,6 +255,23 @@ def _wired(
         maintenance_state=MaintenanceState(database.connection),
         queries=queries_over(database.connection),
         builds=Builds(database),
+        projections=projections_over(database, parts.units),
+    )
+
+
+def _parts(
+    settings: Settings,
+    database: Database,
+    streams: PostgresStreams,
+    panel: HttpPanel | GuardedPanel | None,
+) -> Parts:
+    return Parts(
+        streams=streams,
+        units=BatchStore(database),
+        ids=new_id,
+        panel=panel,
+        username_prefix=settings.panel_username_prefix,
+        actor=Actor(type="worker", id=f"{socket.gethostname()[:255]}:{os.getpid()}"),
     )
 
 

@@ -1,12 +1,14 @@
 """`up`, `worker` and `migrate`: processes that run, and what they run on."""
 
+from collections.abc import Sequence
 from contextlib import suppress
 
 import rich_click as click
 
-from api.cli.options import as_json, command, option
+from api.cli.options import Decorator, as_json, command, option
 from api.cli.output import document, say
 from api.installation import Installation, Place, SchemaState, Services
+from application.roles import JOBS, ROLES, chosen
 
 
 @command
@@ -36,15 +38,27 @@ def up(installation: Installation, *, ephemeral: bool, as_json: bool) -> None:
 
     def announce(services: Services) -> None:
         with suppress(OSError):  # whoever should read it may be gone, its disk full
-            _announce(services, as_json=as_json)
+            _announce(services, ROLES, as_json=as_json)
 
     installation.work(announce, up_to_date=True, ephemeral=ephemeral)
 
 
+def _roles(name: str, help_: str) -> Decorator:
+    return option(name, type=click.Choice(ROLES), multiple=True, help=help_)
+
+
 @command
+@_roles("--only", "Do this alone; given more than once, these.")
+@_roles("--without", "Do everything but this.")
 @as_json
 @click.pass_obj
-def worker(installation: Installation, *, as_json: bool) -> None:
+def worker(
+    installation: Installation,
+    *,
+    only: tuple[str, ...],
+    without: tuple[str, ...],
+    as_json: bool,
+) -> None:
     r"""Run one more worker on a database that is migrated already.
 
     Start as many as you like, on as many machines as you like.  A worker refuses a
@@ -52,17 +66,29 @@ def worker(installation: Installation, *, as_json: bool) -> None:
     once is set by COUNTERFOIL_QUEUE_CRITICAL (16), COUNTERFOIL_QUEUE_DEFAULT (8),
     COUNTERFOIL_QUEUE_BULK (4) and COUNTERFOIL_JOB_MAX_CONCURRENT (their sum).
 
+    A worker runs jobs and carries projections forward; a large installation has
+    processes for each.  One that only projects needs no kinds, no panel, no queues.
+
     \b
     Examples:
       counterfoil worker
+      counterfoil worker --without projections
+      counterfoil worker --only projections
       COUNTERFOIL_QUEUE_CRITICAL=32 counterfoil worker
     """
+    if only and without:
+        msg = "--only and --without say the same in two ways: give one of them."
+        raise click.UsageError(msg)
+    roles = chosen(only, without)
+    if not roles:
+        msg = "Without all of that nothing is left to do."
+        raise click.UsageError(msg)
 
     def announce(services: Services) -> None:
         with suppress(OSError):  # whoever should read it may be gone, its disk full
-            _announce(services, as_json=as_json)
+            _announce(services, roles, as_json=as_json)
 
-    installation.work(announce)
+    installation.work(announce, roles=roles)
 
 
 @command
@@ -115,7 +141,7 @@ def _told(state: SchemaState) -> list[str]:
     ]
 
 
-def _announce(services: Services, *, as_json: bool) -> None:
+def _announce(services: Services, roles: Sequence[str], *, as_json: bool) -> None:
     place = services.place
     if as_json:
         document(
@@ -124,6 +150,7 @@ def _announce(services: Services, *, as_json: bool) -> None:
                 "home": None if place.home is None else str(place.home),
                 "url": None if place.home is None else place.uri,
                 "ephemeral": place.is_ephemeral,
+                "roles": roles,
                 "migrated": services.migrated,
                 "missing": services.missing,
                 "panel": services.panel_package,
@@ -136,6 +163,9 @@ def _announce(services: Services, *, as_json: bool) -> None:
     say(*place.notices)
     if place.is_ephemeral:
         say(f"other commands reach it with COUNTERFOIL_DATABASE_URL={place.uri!r}")
+    if JOBS not in roles:
+        say("projecting; Ctrl-C stops")
+        return
     if services.panel_package is not None:
         say(f"the panel is asked by the adapter of {services.panel_package}")
     if services.missing:

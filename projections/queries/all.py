@@ -8,6 +8,7 @@ from projections.queries.holders import FeedHolders
 from projections.queries.jobs import JobRecords
 from projections.queries.letters import Letters
 from projections.queries.outbox.lag import OutboxLag
+from projections.queries.projections import ProjectionList
 from projections.queries.records.audit import AuditList
 from projections.queries.records.drifts import DriftList
 from projections.queries.records.entitlements import EntitlementList
@@ -35,6 +36,8 @@ class Queries:
     audit: AuditList
     outbox: OutboxLag
     """What waits to be published, now and over time."""
+    projections: ProjectionList
+    """Where projections stand."""
 
 
 def queries_over(lend: Lend) -> Queries:
@@ -50,4 +53,5 @@ def queries_over(lend: Lend) -> Queries:
         drifts=DriftList(lend),
         audit=AuditList(lend),
         outbox=OutboxLag(lend),
+        projections=ProjectionList(lend),
     )

@@ -25,9 +25,10 @@ def test_a_worker_stops_politely_on_the_first_signal(counterfoil: Command) -> No
     result = worker.stop()
 
     assert result.code == 0
-    assert [json.loads(line)["event"] for line in result.err.splitlines()][-1] == (
-        "worker stopped"
-    )
+    assert [json.loads(line)["event"] for line in result.err.splitlines()][-2:] == [
+        "worker stopped",
+        "projecting stopped",
+    ]
 
 
 def test_without_a_panel_a_worker_says_so_once_and_leaves_its_jobs_alone(

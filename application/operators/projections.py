@@ -1,0 +1,213 @@
+"""Pause and resume projections, with a reason, on record.
+
+follows ──pause──► paused                     its rows stay as they are
+paused, by the same person for the same reason ──pause──► nothing, it is so already
+paused otherwise ──pause──► refused: who paused it, and when
+paused ──resume──► follows                    and what was set aside is tried again
+not paused, something is set aside ──resume──► that is tried again
+else ──resume──► nothing, it is so already
+
+Projections are the whole installation's, whichever tenants their rows belong to.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Final, Protocol
+
+import msgspec
+
+from application.errors import (
+    ApplicationError,
+    NotFoundError,
+    ProjectionPausedError,
+)
+from application.operators.instruction import Instruction, as_given
+from application.operators.refusals import DEFAULT_TENANT, About, Refusals
+from application.unit import Ids, UnitOfWork
+from domain.event import Instant, Meta
+from domain.operators.events import (
+    ActionRefused,
+    ProjectionPaused,
+    ProjectionResumed,
+)
+
+_WHAT: Final = "projection"
+
+type Switch = ProjectionPaused | ProjectionResumed
+
+
+class Pause(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Since when a projection is paused, by whom and why."""
+
+    at: Instant
+    by: str
+    reason: str
+
+
+class Followed(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a projection stands, read under its lock."""
+
+    name: str
+    slot: str
+    """The one of its two tables that is read."""
+    position: int
+    """How far its rows have followed the log."""
+    pause: Pause | None
+    set_aside: int
+    """How many events could not be folded, or wait for one that could not."""
+
+
+class Done(msgspec.Struct, frozen=True, kw_only=True):
+    """What a change has written, and where the projection stands after it."""
+
+    after: Followed
+    event: Switch | None
+    position: int
+    """Of the event; 0 without one."""
+
+
+class Retried(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What became of events that had been set aside."""
+
+    tried: int
+    """How many events were tried again, whatever came of it."""
+    left: int
+    """How many events are set aside now."""
+
+
+type Decide = Callable[[Followed], Switch | None]
+"""What is to be done to a locked projection; may refuse by raising."""
+
+
+class ProjectionSwitches(Protocol):
+    """Changes the row of a projection."""
+
+    def change(self, name: str, decide: Decide, meta: Meta) -> Done | None:
+        """Return what was done, committed; None: there is no such projection.
+
+        Raises:
+            ApplicationError: what `decide` raised; nothing is written.
+            DatabaseUnavailableError: nothing is known to be done.
+        """
+        ...
+
+    def retry(self, name: str) -> Retried | None:
+        """Return what became of what was set aside, tried again and committed.
+
+        None: this version knows no such projection, and has tried nothing.
+
+        Raises:
+            DatabaseUnavailableError: what is done so far stays done.
+        """
+        ...
+
+
+class Switched(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Where a projection stands after a person has paused or resumed it."""
+
+    projection: str
+    pause: Pause | None
+    """None: it follows the log."""
+    events: tuple[str, ...]
+    """Tags of the events that were written; none: it was so already."""
+    position: int
+    """A reader at this position of the log sees them; 0 when there are none."""
+    retried: Retried | None = None
+    """What became of what was set aside; None: nothing was."""
+
+
+@dataclass(frozen=True, slots=True)
+class Projections:
+    """Pauses and resumes on behalf of people."""
+
+    switches: ProjectionSwitches
+    units: UnitOfWork
+    ids: Ids
+
+    def pause(self, name: str, instruction: Instruction) -> Switched:
+        """Return since when, by whom and why the projection is paused.
+
+        Raises:
+            NotFoundError: there is no such projection.
+            ProjectionPausedError: somebody has paused it in other words.
+            DatabaseUnavailableError: nothing is known to be done.
+        """
+        paused = partial(self._paused, name, instruction)
+        return self._on_record("pause_projection", name, instruction, paused)
+
+    def resume(self, name: str, instruction: Instruction) -> Switched:
+        """Return that the projection follows, and what became of what was set aside.
+
+        Raises:
+            NotFoundError: there is no such projection.
+            DatabaseUnavailableError: nothing more is known to be done; again is safe.
+        """
+        resumed = partial(self._resumed, name, instruction)
+        return self._on_record("resume_projection", name, instruction, resumed)
+
+    def _on_record(
+        self,
+        action: str,
+        name: str,
+        instruction: Instruction,
+        act: Callable[[], Switched],
+    ) -> Switched:
+        try:
+            return act()
+        except ApplicationError as error:
+            target = as_given(f"{_WHAT}:{name}")
+            refused = ActionRefused(action=action, target=target, code=error.code)
+            about = About(DEFAULT_TENANT, target)
+            Refusals(self.units, self.ids).record(refused, instruction, about)
+            raise
+
+    def _paused(self, name: str, instruction: Instruction) -> Switched:
+        return _told(self._changed(name, partial(_pause, instruction), instruction))
+
+    def _resumed(self, name: str, instruction: Instruction) -> Switched:
+        done = self._changed(name, _resume, instruction)
+        # After the commit: trying again takes as long as the streams are, and whoever
+        # dies in between finds them set aside still, and resumes once more.
+        retried = self.switches.retry(name) if done.after.set_aside else None
+        return _told(done, retried)
+
+    def _changed(self, name: str, decide: Decide, instruction: Instruction) -> Done:
+        meta = instruction.meta(as_given(f"{_WHAT}:{name}"))
+        done = self.switches.change(name, decide, meta)
+        if done is None:
+            raise NotFoundError(_WHAT, name)
+        return done
+
+
+def _pause(instruction: Instruction, followed: Followed) -> Switch | None:
+    pause = followed.pause
+    if pause is None:
+        return ProjectionPaused(
+            projection=followed.name, slot=followed.slot, position=followed.position
+        )
+    if (pause.by, pause.reason) == (instruction.actor.id, instruction.reason):
+        return None
+    since = f"{pause.at:%Y-%m-%d %H:%M:%S}Z"
+    raise ProjectionPausedError(followed.name, paused_by=pause.by, since=since)
+
+
+def _resume(followed: Followed) -> Switch | None:
+    if followed.pause is None and not followed.set_aside:
+        return None
+    return ProjectionResumed(
+        projection=followed.name,
+        slot=followed.slot,
+        position=followed.position,
+        set_aside=followed.set_aside,
+    )
+
+
+def _told(done: Done, retried: Retried | None = None) -> Switched:
+    return Switched(
+        projection=done.after.name,
+        pause=done.after.pause,
+        events=() if done.event is None else (done.event.tag,),
+        position=done.position,
+        retried=retried,
+    )

@@ -1,0 +1,189 @@
+"""Pauses and resumes projections (see `ProjectionSwitches`).
+
+lock the row of the projection ─► decide ─► update ─► remark ─► COMMIT
+   ▲ a batch shares that lock until its end, so nothing is written
+   │ for a projection once its pause is committed
+   └── answer lost: new connection, the same lock, look for the remark
+"""
+
+import random
+import time
+from typing import TYPE_CHECKING, Final, Protocol
+
+import psycopg
+
+from application.operators.projections import (
+    Decide,
+    Done,
+    Followed,
+    Pause,
+    Projections,
+    Retried,
+    Switch,
+)
+from application.unit import UnitOfWork
+from domain.event import Meta
+from domain.operators.events import ProjectionPaused
+from infrastructure.errors import DatabaseUnavailableError
+from infrastructure.ids import new_id
+from infrastructure.postgres.batch_store import REPEATS, Connections
+from infrastructure.postgres.database import Connection, transaction
+from infrastructure.postgres.heads.table import (
+    instant,
+    maybe_text,
+    number,
+    text,
+)
+from infrastructure.projecting.advanced import Resumed
+from infrastructure.projecting.projector import Projector
+from infrastructure.projecting.remarks import position_of, remark
+from projections.read_models.all import BY_NAME, AnyProjection
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+_PATIENCE_SECONDS: Final = 10.0
+_LONGEST_PAUSE_SECONDS: Final = 1.0
+_RACES: Final = ("40001", "40P01", "55P03")
+"""Serialization failure, deadlock, lock not available in time."""
+
+_LOCK: Final = """
+SELECT 1 FROM counterfoil.projections WHERE name = %(name)s FOR UPDATE
+"""
+
+# After the lock, in a statement of its own: so it sees what whoever held it has done.
+_READ: Final = """
+SELECT p.name, p.live, coalesce(c.position, 0), p.paused_at, p.paused_by,
+       p.paused_reason,
+       (SELECT count(*)
+          FROM counterfoil.projection_set_aside s
+         WHERE s.projection = p.name
+           AND s.slot = p.live)
+  FROM counterfoil.projections p
+  LEFT JOIN counterfoil.checkpoints c
+         ON c.name = p.name || '_' || p.live || ':counterfoil'
+ WHERE p.name = %(name)s
+"""
+
+_PAUSE: Final = """
+UPDATE counterfoil.projections
+   SET paused_at = counterfoil.now(), paused_by = %(by)s, paused_reason = %(reason)s
+ WHERE name = %(name)s
+"""
+
+_RESUME: Final = """
+UPDATE counterfoil.projections
+   SET paused_at = NULL, paused_by = NULL, paused_reason = NULL
+ WHERE name = %(name)s
+"""
+
+
+class Resumes(Protocol):
+    """Tries again what was set aside; implemented by the projector."""
+
+    def resume(self, projection: AnyProjection) -> Resumed:
+        """Return what came of it."""
+        ...
+
+
+def projections_over(connections: Connections, units: UnitOfWork) -> Projections:
+    """Return what pauses and resumes projections on behalf of people."""
+    switches = PostgresSwitches(connections, Projector(connections))
+    return Projections(switches, units, new_id)
+
+
+class PostgresSwitches:
+    """Changes rows of projections over pooled connections."""
+
+    def __init__(self, connections: Connections, resumes: Resumes) -> None:
+        """Take the connections to borrow, and what tries again what was set aside."""
+        self._connections = connections
+        self._resumes = resumes
+
+    def change(self, name: str, decide: Decide, meta: Meta) -> Done | None:
+        """See `ProjectionSwitches.change`."""
+        change = _Change(name, decide, meta)
+        give_up_at = time.monotonic() + _PATIENCE_SECONDS
+        races = 0
+        pause = 0.01
+        while True:
+            try:
+                with self._connections.connection() as connection:
+                    return change.run(connection)
+            except DatabaseUnavailableError:
+                if time.monotonic() >= give_up_at:
+                    raise
+                pause = min(pause * 2, _LONGEST_PAUSE_SECONDS)
+            except psycopg.Error as error:
+                races += 1
+                if error.sqlstate not in _RACES:
+                    raise
+                if races > REPEATS:
+                    raise DatabaseUnavailableError(" ".join(str(error).split())) from (
+                        error
+                    )
+            time.sleep(random.uniform(0.0, pause))  # noqa: S311 - spreads a race
+
+    def retry(self, name: str) -> Retried | None:
+        """See `ProjectionSwitches.retry`."""
+        projection = BY_NAME.get(name)
+        if projection is None:
+            return None  # a newer version's, which resumes it itself
+        resumed = self._resumes.resume(projection)
+        return Retried(tried=resumed.tried, left=resumed.left)
+
+
+class _Change:
+    """One change on its way to be committed, over however many connections."""
+
+    def __init__(self, name: str, decide: Decide, meta: Meta) -> None:
+        self._name = {"name": name}
+        self._decide = decide
+        self._meta = meta
+        self._stream: UUID = new_id()
+        self._sent: Switch | None = None
+        """What was sent before, and may have been committed."""
+
+    def run(self, connection: Connection) -> Done | None:
+        """Return what one turn has done, committed."""
+        with transaction(connection):
+            connection.execute(_LOCK, self._name)
+            before = self._read(connection)
+            if before is None:
+                return None
+            if self._sent is not None:
+                position = position_of(connection, self._stream)
+                if position is not None:
+                    return Done(after=before, event=self._sent, position=position)
+            event = self._decide(before)
+            if event is None:
+                return Done(after=before, event=None, position=0)
+            self._write(connection, event)
+            after = self._read(connection) or before
+            self._sent = event
+            position = remark(connection, event, self._meta, self._stream)
+        return Done(after=after, event=event, position=position)
+
+    def _read(self, connection: Connection) -> Followed | None:
+        row = connection.execute(_READ, self._name).fetchone()
+        return None if row is None else _followed(row)
+
+    def _write(self, connection: Connection, event: Switch) -> None:
+        if isinstance(event, ProjectionPaused):
+            who = {"by": self._meta.actor.id, "reason": self._meta.reason}
+            connection.execute(_PAUSE, self._name | who)
+        else:
+            connection.execute(_RESUME, self._name)
+
+
+def _followed(row: tuple[object, ...]) -> Followed:
+    by = maybe_text(row[4])
+    return Followed(
+        name=text(row[0]),
+        slot=text(row[1]),
+        position=number(row[2]),
+        pause=None
+        if by is None
+        else Pause(at=instant(row[3]), by=by, reason=text(row[5])),
+        set_aside=number(row[6]),
+    )
