@@ -21,6 +21,22 @@ from tests.projections.book.told import Row, Rows, Told
 START = datetime(2026, 3, 1, tzinfo=UTC)
 STREAM = UUID(int=77)
 
+LEASED = {
+    "job.claimed",
+    "job.succeeded",
+    "job.attempt_failed",
+    "job.snoozed",
+    "job.parked",
+    "job.released",
+    "job.lease_expired",
+    "fulfillment.attempt_started",
+    "fulfillment.attempt_failed",
+    "fulfillment.interrupted",
+    "fulfillment.parked",
+    "fulfillment.succeeded",
+}
+"""Tags that are written under a lease, so by workers alone."""
+
 moments = st.integers(0, 5000).map(lambda hours: START + timedelta(hours=hours))
 maybe = st.none() | moments
 ids = st.integers(1, 3).map(lambda n: UUID(int=n))

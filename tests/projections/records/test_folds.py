@@ -21,6 +21,7 @@ from tests.projections.book import audit, drifts, entitlements, operations, orde
 from tests.projections.book.told import Rows, Told
 from tests.projections.records import histories
 from tests.projections.records.histories import (
+    LEASED,
     any_order,
     as_told,
     folded,
@@ -76,22 +77,6 @@ def test_the_audit_of_one_event_of_every_tag(events: list[RecordedEvent]) -> Non
     # What is written under a lease is no person's, whatever it says.
     assert found == {key: told[key] for key in found}
     assert {each.tag for each in ours if (each.position,) not in found} <= LEASED
-
-
-LEASED = {
-    "job.claimed",
-    "job.succeeded",
-    "job.attempt_failed",
-    "job.snoozed",
-    "job.parked",
-    "job.released",
-    "job.lease_expired",
-    "fulfillment.attempt_started",
-    "fulfillment.attempt_failed",
-    "fulfillment.interrupted",
-    "fulfillment.parked",
-    "fulfillment.succeeded",
-}
 
 
 def test_the_audit_reads_every_event_but_those_of_workers() -> None:
