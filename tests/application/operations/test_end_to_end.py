@@ -27,7 +27,10 @@ from infrastructure.simulators.panel.simulator import PanelSimulator
 from tests.application.installed import SQUADS, TOKEN, assert_book_agrees, drain
 from tests.fixtures.database import TestDatabase
 
-pytestmark = [pytest.mark.database, pytest.mark.usefixtures("heads_equal_folds")]
+pytestmark = [
+    pytest.mark.database,
+    pytest.mark.usefixtures("heads_equal_folds", "read_models_hold"),
+]
 
 CUSTOMERS = 12
 ROUNDS = 5
