@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Final
+from typing import Final, Unpack
 from uuid import UUID
 
 import msgspec
@@ -12,6 +12,8 @@ from rich.text import Text
 from api.cli.options import argument, as_json, command, option, tenant
 from api.cli.outlook import budget_of, opening
 from api.cli.output import aside, document, say, show_rows
+from api.cli.past.asking import SUCCEEDED, Past, is_past, past_options, question
+from api.cli.past.telling import tell_past
 from api.cli.timeline import show_events
 from api.cli.times import distance
 from api.installation import Installation
@@ -25,7 +27,7 @@ _MOST: Final = 1000
 @command
 @option(
     "--state",
-    type=click.Choice(sorted(STATES)),
+    type=click.Choice(sorted({*STATES, SUCCEEDED})),
     help="`dead` is what waits for a person; all states when left out.",
 )
 @option("--kind", help="Only jobs of this kind.")
@@ -38,7 +40,8 @@ _MOST: Final = 1000
     show_default=True,
     help="How many at most.",
 )
-@option("--after", type=click.UUID, metavar="JOB", help="Go on after this job.")
+@option("--after", metavar="JOB", help="Go on after this job, or a told place.")
+@past_options
 @as_json
 @click.pass_obj
 def jobs(  # noqa: PLR0913 - the options of the command, one to one
@@ -49,23 +52,54 @@ def jobs(  # noqa: PLR0913 - the options of the command, one to one
     queue: str | None,
     tenant: str | None,
     limit: int,
-    after: UUID | None,
+    after: str | None,
     as_json: bool,
+    **past: Unpack[Past],
 ) -> None:
     r"""List jobs that are not over, and dead ones, the newest first.
 
-    A job that has succeeded is in no list; `counterfoil job ID` still tells its story.
-    Arguments are never shown.  With --json each line is one job.
+    They are told as they are now, and with --json each line is one job.  Whoever asks
+    for what has succeeded (--all, --state succeeded) or by any option from --order on
+    gets every job that ever was, out of the read model and as of its position; with
+    --json as one document.  Arguments are never shown.
 
     \b
     Examples:
       counterfoil jobs --state running
+      counterfoil jobs --state succeeded --kind fulfillment --younger-than 1h --count
+      counterfoil jobs --order A-1002
       counterfoil jobs --state dead --kind fulfillment
       counterfoil jobs --limit 100 --after 01a229c8-15d6-7b9a-a414-da3f4ad17f77
     """
+    if is_past(state, past):
+        named = {"state": state, "kind": kind, "queue": queue, "tenant": tenant}
+        asked = question(past, named, after, limit)
+        with installation.open() as services:
+            at_least = services.at_least(past["at_least"])
+            found = services.queries.jobs(asked, at_least=at_least)
+            tell_past(found, services.budgets, as_json=as_json)
+        return
     wanted = JobFilter(
-        state=state, kind=kind, queue=queue, tenant_id=tenant, after=after, limit=limit
+        state=state,
+        kind=kind,
+        queue=queue,
+        tenant_id=tenant,
+        after=None if after is None else _job_of(after),
+        limit=limit,
     )
+    _tell(installation, wanted, as_json=as_json)
+
+
+def _job_of(after: str) -> UUID:
+    try:
+        return UUID(after)
+    except ValueError as error:
+        rule = f"{after!r} is no job's id"
+        raise click.BadParameter(rule, param_hint="--after") from error
+
+
+def _tell(installation: Installation, wanted: JobFilter, *, as_json: bool) -> None:
+    """Write what the heads tell."""
     with installation.open() as services:
         page = services.jobs(wanted)
         budgets, faults = services.budgets, services.faults

@@ -1,0 +1,1 @@
+"""Jobs whatever became of them: the options that ask for them, and their page."""
