@@ -54,12 +54,12 @@ def fill(place: Ground, conninfo: str, events: int) -> int:
         BenchError: it did not grow as it was told.
     """
     orders = min(_MOST_ORDERS, max(events // _EVENTS_PER_ORDER, 1))
-    rows = [*_fulfilled(place, orders), *_lives(orders * _JOBS_PER_ORDER)]
+    rows = [*_fulfilled(place, orders), *lives(orders * _JOBS_PER_ORDER)]
     rows.sort(key=lambda row: row.recorded_at)  # stable: streams keep their order
     copies = max(round(events / len(rows)), 1)
     with closing(connect(conninfo)) as connection:
         for _ in range(copies):
-            _write_copy(connection, rows)
+            write_copy(connection, rows)
         connection.execute("VACUUM ANALYZE counterfoil.events")
         found = number(connection.execute(_COUNT).fetchall()[0][0])
     if found != copies * len(rows):
@@ -79,7 +79,7 @@ def _fulfilled(place: Ground, orders: int) -> Sequence[EventRow]:
             return read_log(connection, Window())
 
 
-def _lives(n: int) -> Iterator[EventRow]:
+def lives(n: int) -> Iterator[EventRow]:
     """Return lives of jobs: one in ten fails once, one in a hundred dies of it."""
     for each in range(n):
         stream_id = new_id()
@@ -135,7 +135,7 @@ def _life(n: int) -> Iterator[Event]:
         )
 
 
-def _write_copy(connection: Connection, rows: Sequence[EventRow]) -> None:
+def write_copy(connection: Connection, rows: Sequence[EventRow]) -> None:
     """Append `rows` once more, every id of ours replaced by a later one."""
     ids: dict[str, str] = {}
 
