@@ -88,7 +88,8 @@ class EventRow(NamedTuple):
 
     def recorded_at_utc(self) -> datetime:
         """Return when it was recorded; a connection may have another time zone."""
-        return self.recorded_at.astimezone(UTC)
+        at = self.recorded_at
+        return at if at.tzinfo is UTC else at.astimezone(UTC)
 
 
 class Window(NamedTuple):

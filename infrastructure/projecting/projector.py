@@ -19,7 +19,8 @@ from infrastructure.log.follower import Batch, Follower
 from infrastructure.log.horizon import Horizon
 from infrastructure.postgres.database import Connection, transaction
 from infrastructure.projecting.advanced import Advanced, Resumed, State
-from infrastructure.projecting.folding import Folded, concerned, families
+from infrastructure.projecting.batches import Batches
+from infrastructure.projecting.folding import Folded, concerned
 from infrastructure.projecting.refusal import in_our_words, is_race, refusal
 from infrastructure.projecting.resuming import Resuming
 from infrastructure.projecting.standing import look
@@ -66,12 +67,11 @@ class Projector:
         """Take the connections to borrow, and the process's horizon if it has one."""
         self._connections = connections
         self.horizon = horizon or Horizon(connections.connection)
-        self._follower = Follower(connections.connection, self.horizon)
+        self._batches = Batches(Follower(connections.connection, self.horizon))
         self._datastore = PooledDatastore(connections)
         self._turn = threading.Lock()
         self._places: dict[tuple[str, str | None], _Place] = {}
         self._targets: dict[tuple[type[AnyProjection], str], Target] = {}
-        self._batch = Batch(after=0, until=0, events=[])
 
     def advance(
         self,
@@ -97,7 +97,11 @@ class Projector:
             if isinstance(found, Advanced):
                 return found
             place = found
-        batch = self._read(projection, place, until, most, is_build=slot is not None)
+        batch = (
+            self._batches.live(place.position, until, most)
+            if slot is None
+            else self._batches.build(projection, place.position, until, most)
+        )
         if batch.until == place.position:
             self._places[key] = place
             return self._told(State.UP_TO_DATE, place)
@@ -126,25 +130,6 @@ class Projector:
             horizon=self.horizon.highest,
         )
 
-    def _read(
-        self,
-        projection: AnyProjection,
-        place: _Place,
-        until: int | None,
-        most: int,
-        *,
-        is_build: bool,
-    ) -> Batch:
-        """Return what follows `place`: what all that are live there read together."""
-        after = place.position
-        if is_build:
-            return self.batch(projection, after, until=until, most=most)
-        batch = self._batch
-        is_it = batch.after == after < batch.until and len(batch.events) <= most
-        if not is_it or (until is not None and batch.until > until):
-            batch = self._batch = self._follower.read(after, most, until=until)
-        return batch
-
     def batch(
         self,
         projection: AnyProjection,
@@ -154,8 +139,7 @@ class Projector:
         most: int = MOST,
     ) -> Batch:
         """Return what follows `after`, of the families that the projection reads."""
-        only = families(projection)
-        return self._follower.read(after, most, until=until, families=only)
+        return self._batches.apart(projection, after, until, most)
 
     def _written(
         self, projection: AnyProjection, place: _Place, batch: Batch, *, is_build: bool

@@ -7,13 +7,14 @@ events that were set aside are folded on top of what there is.
 
 import time
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from typing import Final, Protocol
 from uuid import UUID
 
 import psycopg
 from psycopg.errors import LockNotAvailable
 
+from domain.recorded import RecordedEvent
 from infrastructure.log.follower import Batch, Found, decoded
 from infrastructure.log.rows import read_stream
 from infrastructure.postgres.database import Connection, transaction
@@ -23,6 +24,7 @@ from infrastructure.projecting.refusal import in_our_words, is_race, refusal
 from infrastructure.projecting.standing import look
 from infrastructure.projecting.table import UnwritableError
 from infrastructure.projecting.target import Target
+from projections.read_models.projection import Key
 from projections.read_models.slots import table_name
 
 _REPEATS: Final = 100
@@ -140,7 +142,7 @@ class Resuming:
                     position = self._hold(connection)
                     again = self._target.aside.forget(connection, stream_id)
                     events = self._events(connection, stream_id, position, again)
-                    self._fold(connection, stream_id, only or events, refused)
+                    self._fold(connection, events, only or events, refused)
                     _undo(is_trial=only is not None)
             except _Trial:
                 return None, events, 0
@@ -196,15 +198,23 @@ class Resuming:
             if projection.is_by_stream or found.position in again
         ]
 
+    def _keys(self, found: Found) -> tuple[Key, ...]:
+        """Return the keys of the rows that an event may have made."""
+        if isinstance(found, RecordedEvent):
+            with suppress(Exception):  # it made none, then
+                return self._target.projection.keys(found)
+        return ()
+
     def _fold(
         self,
         connection: Connection,
-        stream_id: UUID,
+        whole: Sequence[Found],
         events: Sequence[Found],
         refused: dict[int, str],
     ) -> Folded:
         if self._target.projection.is_by_stream:
-            self._target.table.delete_stream(connection, stream_id)
+            keys = {key for found in whole for key in self._keys(found)}
+            self._target.table.delete(connection, keys)
         batch = Batch(after=0, until=0, events=list(events))
         folded = self._target.fold(connection, batch, refused, may_be_stuck=False)
         self._target.store(connection, folded)

@@ -7,7 +7,6 @@ key's index, also in a table that nobody has ever analyzed.
 import struct
 from collections.abc import Collection, Sequence
 from typing import Any, Final
-from uuid import UUID
 
 import msgspec
 import psycopg
@@ -56,8 +55,6 @@ DELETE FROM {table}
         CROSS JOIN LATERAL (
               SELECT r.ctid AS place FROM {table} AS r WHERE {same} OFFSET 0) AS t))
 """)
-
-_DELETE_STREAM: Final = SQL("DELETE FROM {table} WHERE stream_id = %(stream_id)s")
 
 
 class ReadModelMismatchError(InfrastructureError):
@@ -108,7 +105,6 @@ class ReadTable:
         }
         self._load = _LOAD.format(**keyed)
         self._delete = _DELETE.format(**keyed)
-        self._delete_stream = _DELETE_STREAM.format(table=table)
         written: dict[str, Any] = {
             "table": table,
             "columns": comma.join(names),
@@ -159,10 +155,6 @@ class ReadTable:
         if keys:
             asked = _packed(self._key_kinds, list(zip(*keys, strict=True)))
             connection.execute(self._delete, asked, prepare=True)
-
-    def delete_stream(self, connection: Connection, stream_id: UUID) -> None:
-        """Delete every row of one stream."""
-        connection.execute(self._delete_stream, {"stream_id": stream_id})
 
 
 def _arrays(kinds: Sequence[ColumnType]) -> Composed:

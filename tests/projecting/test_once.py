@@ -139,12 +139,14 @@ class World:
 
         frozen = threading.Thread(target=advance)
         frozen.start()
-        assert mishaps.reached.wait(60)
-        self.advance(n)
-        self.hold()
-        mishaps.thawed.set()
-        frozen.join(60)
-        mishaps.close()
+        try:
+            assert mishaps.reached.wait(60)
+            self.advance(n)
+            self.hold()
+        finally:
+            mishaps.thawed.set()
+            frozen.join(60)
+            mishaps.close()
 
     def hold(self) -> None:
         assert_read_model_holds(self.connection, PROJECTIONS[0])

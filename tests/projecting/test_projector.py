@@ -237,3 +237,25 @@ def test_all_that_are_live_are_projected_to_the_horizon(
     project(opened, most=3)
 
     assert_read_model_holds(database.connect(), JOBS)
+
+
+def test_a_build_reads_ahead_and_writes_each_batch_once(
+    projector: Projector, store: BatchStore, database: TestDatabase
+) -> None:
+    connection = database.connect()
+    refs = job_refs(9)
+    written(store.commit([births(refs)]))
+    written(store.commit([appending(refs, CLAIM)]))
+    connection.execute(
+        """
+        UPDATE counterfoil.projections
+           SET build = 'rebuild', build_schema = 1, build_began_at = counterfoil.now()
+        """
+    )
+
+    told = [projector.advance(JOBS, slot="b", until=12, most=4) for _ in range(4)]
+    further = [projector.advance(JOBS, slot="b", until=18, most=5) for _ in range(2)]
+
+    assert [each.position for each in told] == [4, 8, 12, 12]
+    assert [each.position for each in further] == [17, 18]
+    assert_read_model_holds(connection, JOBS, "b")
