@@ -7,7 +7,9 @@ from typing import Any
 from uuid import UUID
 
 from application.errors import ApplicationError
+from application.operators.instruction import instruct
 from infrastructure.processor.running import run
+from infrastructure.projecting.switches import projections_over
 from infrastructure.simulators.panel.book import BookedUser
 from infrastructure.simulators.panel.faults import FaultRule
 from tests.application.place import Place
@@ -61,6 +63,7 @@ class Life:
         self.of_drifts()
         self.of_money()
         self.of_waiting()
+        self.of_projections()
 
     def of_access(self) -> None:
         """Operators, allowed and refused."""
@@ -138,6 +141,16 @@ class Life:
         """Run the one job that is due."""
         (held,) = self.place.parts.claim(1, queue="critical")
         self.place.parts.settle(held, run(held, self.place.parts.leases))
+
+    def of_projections(self) -> None:
+        """One is paused and resumed, and one that there is not."""
+        pool, units = self.place.parts.pool, self.place.parts.store
+        projections = projections_over(pool, units)
+        said = instruct("bob", "it looked wrong")
+        projections.pause("drifts", said)
+        projections.resume("drifts", said)
+        with suppress(ApplicationError):
+            projections.pause("nothing", said)
 
     def edit(self, customer: str, **members: object) -> None:
         """Change the customer's user at the panel, behind everybody's back."""

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from typing import Any, Final, NamedTuple
+from uuid import UUID
 
 import msgspec
 import pytest
@@ -251,6 +252,44 @@ def test_an_entitlement_tells_how_far_the_panel_was_brought(lived: Life) -> None
     assert disabled.planned_ends_at - disabled.ends_at > timedelta(days=1000)
     assert set(lines["drifting"].drifts) == {"traffic", "device_limit"}
     assert lines["person"].observed_status is None
+
+
+def test_the_audit_tells_every_action_and_refusal(lived: Life) -> None:
+    """I9: who, what, of what, with what outcome and for which reason."""
+    lines = all_of(AuditList(lived.lend))
+    told = {
+        (it.actor_id, it.action, it.target_kind, it.outcome, it.code): it
+        for it in lines
+    }
+
+    refused = told["ann", "resume", "entitlement", "refused", "state_conflict"]
+    assert (refused.target, refused.reason) == ("customer:ann", "the customer asked")
+    paused = told["bob", "projection.paused", "projection", "accepted", None]
+    assert (paused.target, paused.reason) == ("projection:drifts", "it looked wrong")
+    missing = told["bob", "pause_projection", "projection", "refused", "not_found"]
+    assert missing.target == "projection:nothing"
+    cancelled = told["ann", "fulfillment.cancelled", "operation", "accepted", None]
+    assert cancelled.target == str(lived.operation("cancelled"))
+    assert told["olga", "maintenance.closed", "maintenance", "accepted", None]
+    # One action: what is owed, the operation and its job.
+    (pause,) = (
+        it.commit_id
+        for it in lines
+        if it.action == "entitlement.paused"
+        and it.stream_id == entitlement_of_ann(lived)
+    )
+    assert {it.action for it in lines if it.commit_id == pause} == {
+        "entitlement.paused",
+        "fulfillment.requested",
+        "job.enqueued",
+    }
+
+
+def entitlement_of_ann(life: Life) -> UUID:
+    """Return the entitlement of the customer `ann`, by its list."""
+    asked = Asked(terms=(Among("customer", ("ann",)),))
+    (line,) = EntitlementList(life.lend)(asked).items
+    return line.stream_id
 
 
 CANARIES: Final = ("charged back", "Идут работы", "We are at work")
