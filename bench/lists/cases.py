@@ -52,7 +52,12 @@ class Case:
 _GROUPS: Final = {"pkey": "the fold", "cause": "groups", "tenant_cause": "groups"}
 
 CASES: Final = [
-    Case("jobs", JOBS, jobs.JOBS, {"order": "refunds", "order_stream": "fan-outs"}),
+    Case(
+        "jobs",
+        JOBS,
+        jobs.JOBS,
+        {"order": "an order's refund", "order_stream": "what an order waits for"},
+    ),
     Case(
         "dead letters",
         OPEN,

@@ -9,6 +9,7 @@ from typing import Final
 from uuid import UUID
 
 import msgspec
+from psycopg import sql
 from psycopg.rows import scalar_row
 
 from projections.connections import Lend
@@ -43,18 +44,25 @@ JOBS: Final = Listing(
 ORDER: Final = "order"
 """Beside the fields: the shop's own id of an order that a job was done for."""
 
-# A settlement's correlation is that of all that followed from it.
-_CORRELATIONS: Final = """
-SELECT o.correlation_id
+# All that follows from a settlement has its correlation, and all that follows from
+# the refund has the refund's: its job is the one that names the order.
+_CORRELATIONS: Final = sql.SQL("""
+SELECT found.correlation_id
   FROM unnest(%(tenants)s::text[]) AS tenant(id)
  CROSS JOIN unnest(%(orders)s::text[]) AS shop(id)
  CROSS JOIN LATERAL (
-    SELECT o.correlation_id
-      FROM counterfoil.orders o
-     WHERE o.tenant_id = tenant.id
-       AND o.order_id = shop.id
-    OFFSET 0) o
-"""
+    (SELECT o.correlation_id
+       FROM counterfoil.orders o
+      WHERE o.tenant_id = tenant.id
+        AND o.order_id = shop.id
+     OFFSET 0)
+     UNION ALL
+    (SELECT j.correlation_id
+       FROM {jobs} j
+      WHERE j.order_id = shop.id
+        AND j.tenant_id = tenant.id
+     OFFSET 0)) found
+""")
 _DEFAULT_TENANT: Final = "default"
 _NO_JOB: Final = UUID(int=0)
 """No stream has this id."""
@@ -95,7 +103,8 @@ def _terms(look: Reading, term: Term, asked: Asked) -> tuple[Term, ...]:
     tenants = named or [_DEFAULT_TENANT]
     given = {"tenants": tenants, "orders": [str(value) for value in term.values]}
     with look.connection.cursor(row_factory=scalar_row) as cursor:
-        found: list[str] = cursor.execute(_CORRELATIONS, given).fetchall()
+        query = _CORRELATIONS.format(jobs=look.table)
+        found: list[str] = cursor.execute(query, given).fetchall()
     if not found:
         return (Among("id", (_NO_JOB,)),)
     return Among("correlation", tuple(found)), Among("tenant", tuple(tenants))

@@ -14,6 +14,7 @@ from projections.queries.jobs import JobRecords
 from projections.queries.terms import Among, Asked, Between, Term
 from tests.fixtures.database import TestDatabase
 from tests.fixtures.read_models import project
+from tests.performance.lists.plans import Plans
 from tests.performance.shop import order
 from tests.processor.rig import NOOP, Rig
 
@@ -41,6 +42,8 @@ class Past:
         parts.settle(parts.claim(1)[0], Retry(code="panel_5xx"))
         database.advance(timedelta(hours=1))
         self.fanout = client.settle_order(order(1)).job_id
+        asked = {"orderId": "o1", "reason": "it never worked"}
+        self.refund = client.refund_order(asked).job_id
         in_two_days = pool_now(pool) + timedelta(days=2)
         self.later = client.enqueue("noop", {"n": 1}, run_at=in_two_days).job_id
         project(pool)
@@ -86,7 +89,11 @@ def test_each_filter_finds_its_jobs(past: Past) -> None:
         past.dead,
         past.again,
     }
-    assert past(Between("created_at", least=now - hour)) == {past.fanout, past.later}
+    assert past(Between("created_at", least=now - hour)) == {
+        past.fanout,
+        past.refund,
+        past.later,
+    }
     assert past(Between("scheduled_at", least=now + day)) == {past.later}
     assert past(Among("worker", (past.host,)), Among("state", ("discarded",))) == {
         past.dead
@@ -101,10 +108,22 @@ def test_each_filter_finds_its_jobs(past: Past) -> None:
 def test_the_jobs_of_an_order_are_found_by_the_id_that_the_shop_gave_it(
     past: Past,
 ) -> None:
-    assert past(Among("order", ("o1",))) == {past.fanout}
-    assert past(Among("order", ("o1", "o2"))) == {past.fanout}
+    both = {past.fanout, past.refund}
+    assert past(Among("order", ("o1",))) == both
+    assert past(Among("order", ("o1", "o2"))) == both
     assert past(Among("order", ("o2",))) == set()
     assert past(Among("order", ("o1",)), Among("tenant", ("other",))) == set()
+
+
+@pytest.mark.usefixtures("past")
+def test_the_refund_of_an_order_is_found_by_its_index(database: TestDatabase) -> None:
+    plans = Plans(database.connect())
+
+    with plans.of("read_jobs_a") as work:
+        JobRecords(plans.lend)(Asked(terms=(Among("order", ("o1",)),)))
+
+    assert "read_jobs_a_order" in work.indexes
+    assert None not in work.indexes
 
 
 def test_arguments_are_never_told(past: Past) -> None:
