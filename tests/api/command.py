@@ -3,17 +3,14 @@
 import json
 import os
 import signal
-import subprocess
-import sys
 import threading
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from tempfile import TemporaryFile
+from typing import IO, Any
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.fixtures.processes import ROOT, Process, start
+
 PATIENCE_S = 60.0
-
-
 TOKEN = "t"  # noqa: S105 - of a simulated panel
 
 
@@ -64,34 +61,27 @@ class Command:
 
     def __call__(self, *arguments: object, **settings: str) -> Result:
         """Return what the command left when it had ended."""
-        done = subprocess.run(
-            self._line(arguments),
-            env=self._environment | settings,
-            cwd=ROOT,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE_S,
-            check=False,
-        )
-        return Result(done.returncode, done.stdout, done.stderr)
+        with _file() as out, _file() as err:
+            process = self._process(arguments, settings, stdout=out, stderr=err)
+            try:
+                code = process.wait(PATIENCE_S)
+            finally:
+                process.kill()
+            return Result(code, _read(out), _read(err))
 
     def start(self, *arguments: object, **settings: str) -> "Started":
         """Start the command and return at once."""
-        process = subprocess.Popen(
-            self._line(arguments),
-            env=self._environment | settings,
-            cwd=ROOT,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        self.started.append(Started(process))
+        self.started.append(Started(self._process(arguments, settings)))
         return self.started[-1]
 
-    def _line(self, arguments: tuple[object, ...]) -> list[str]:
-        return [sys.executable, "-m", "api", *(str(each) for each in arguments)]
+    def _process(
+        self,
+        arguments: tuple[object, ...],
+        settings: dict[str, str],
+        **streams: IO[str],
+    ) -> Process:
+        line = [str(each) for each in arguments]
+        return start("api", line, environment=self._environment | settings, **streams)
 
     def close(self) -> None:
         """Kill what still runs."""
@@ -100,11 +90,20 @@ class Command:
             each.end()
 
 
+def _file() -> IO[str]:
+    return TemporaryFile("w+", encoding="utf-8")
+
+
+def _read(file: IO[str]) -> str:
+    file.seek(0)
+    return file.read()
+
+
 @dataclass
 class Started:
     """A process that runs; its lines are read as they come."""
 
-    process: "subprocess.Popen[str]"
+    process: Process
     lines: list[str] = field(default_factory=list[str])
     errors: list[str] = field(default_factory=list[str])
     _changed: threading.Condition = field(default_factory=threading.Condition)

@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
-from tests.api.command import ROOT
 from tests.fixtures.database import TestDatabase
+from tests.fixtures.processes import ROOT
 from tests.fixtures.workers import enqueue, is_over, until
 
 pytestmark = pytest.mark.database

@@ -7,8 +7,6 @@ until the worker is seen to wait there, and kills it.  Judge is the panel's own 
 
 import os
 import signal
-import subprocess
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,8 +21,9 @@ from infrastructure.client import Client
 from infrastructure.simulators.panel.simulator import PanelSimulator
 from tests.fixtures.database import TestDatabase
 from tests.fixtures.folds import assert_heads_equal_folds
+from tests.fixtures.processes import ROOT, Process, start
 from tests.fixtures.proxy import Proxy
-from tests.fixtures.workers import ROOT, descendants, until, wait_gone
+from tests.fixtures.workers import descendants, until, wait_gone
 
 pytestmark = [pytest.mark.crash, pytest.mark.timeout(150)]
 
@@ -47,7 +46,7 @@ class Scene:
     database: TestDatabase
     panel: PanelSimulator
     folder: Path
-    workers: list["subprocess.Popen[bytes]"]
+    workers: list[Process]
 
     def settle(self) -> None:
         with self.connection() as connection:
@@ -60,20 +59,17 @@ class Scene:
 
     def start_worker(
         self, conninfo: str | None = None, more: Mapping[str, str] | None = None
-    ) -> "subprocess.Popen[bytes]":
+    ) -> Process:
         log = (self.folder / f"worker-{len(self.workers)}.log").open("wb")
         environment = os.environ | {
+            "PYTHONPATH": str(ROOT),
             "COUNTERFOIL_DATABASE_URL": conninfo or self.database.conninfo,
             "COUNTERFOIL_REMNAWAVE_URL": self.panel.url,
             "COUNTERFOIL_REMNAWAVE_TOKEN": TOKEN,
             **(more or {}),
         }
-        worker = subprocess.Popen(
-            [sys.executable, "-m", "api", "worker"],
-            cwd=ROOT,
-            env=environment,
-            stdout=log,
-            stderr=log,
+        worker = start(
+            "api", ["worker"], environment=environment, stdout=log, stderr=log
         )
         log.close()
         self.workers.append(worker)

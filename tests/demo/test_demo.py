@@ -18,7 +18,7 @@ from infrastructure.demo.check import check
 from infrastructure.demo.diary import Diary
 from infrastructure.postgres.database import Connection, connect
 from tests.demo.lies import LIES, Lie, told
-from tests.fixtures.workers import ROOT
+from tests.fixtures.processes import ROOT
 
 pytestmark = [pytest.mark.crash, pytest.mark.long, pytest.mark.timeout(400)]
 

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.api.command import ROOT, Command
+from tests.api.command import Command
 from tests.fixtures.packages import Packages, install
+from tests.fixtures.processes import ROOT
 
 MAIL = ROOT / "examples" / "mail"
 

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tests.fixtures.workers import ROOT
+from tests.fixtures.processes import ROOT
 
 FIRST = """
 import os, signal, sys

@@ -4,7 +4,7 @@ import json
 import subprocess
 import sys
 
-from tests.fixtures.workers import ROOT
+from tests.fixtures.processes import ROOT
 
 LIVES = """
 import os
