@@ -28,6 +28,16 @@ class Projecting(WorkerProcess):
         self.events.wait_for("projection led")
 
 
+def enqueue_some(connection: psycopg.Connection[Any], n: int) -> None:
+    """Let so many jobs be asked for, in one transaction."""
+    connection.execute(
+        """
+        SELECT counterfoil.enqueue('{"kind": "noop"}') FROM generate_series(1, %s)
+        """,
+        (n,),
+    )
+
+
 type Start = Callable[..., Projecting]
 
 
@@ -43,12 +53,7 @@ class Scene:
 
     def enqueue(self, n: int) -> None:
         """Let so many jobs be asked for."""
-        self.connection.execute(
-            """
-            SELECT counterfoil.enqueue('{"kind": "noop"}') FROM generate_series(1, %s)
-            """,
-            (n,),
-        )
+        enqueue_some(self.connection, n)
 
     def pass_their_time(self) -> None:
         """Let the time of every role run out."""
@@ -76,8 +81,10 @@ def start(database: TestDatabase, proxy: Proxy) -> Iterator[Start]:
     """See `Scene.start`; each process is ended with the test."""
     started: list[Projecting] = []
 
-    def begin(name: str, *, is_cut_off: bool = False, **more: Any) -> Projecting:
-        conninfo = proxy.conninfo if is_cut_off else database.conninfo
+    def begin(
+        name: str, *, is_cut_off: bool = False, at: str | None = None, **more: Any
+    ) -> Projecting:
+        conninfo = proxy.conninfo if is_cut_off else at or database.conninfo
         options: dict[str, Any] = {"name": name, "stand_seconds": 0.1, "batch": 40}
         process = Projecting(conninfo, **(options | more))
         started.append(process)
