@@ -30,6 +30,7 @@ TAUGHT = (
     "access",
     "maintenance",
     "incidents",
+    "projections",
 )
 """Documents that teach by tasks, each a world of its own."""
 
