@@ -23,7 +23,6 @@ from domain.event import Actor
 from infrastructure.postgres.database import Connection, Database, connect
 from infrastructure.postgres.heads.table import number, text
 from infrastructure.projecting.builds.rebuild import Rebuild
-from infrastructure.projecting.projector import Projector
 from projections.read_models.all import ALL, AnyProjection
 from projections.read_models.slots import table_name
 
@@ -81,7 +80,7 @@ class Rebuilds:
 
     def _rebuild(self, projection: AnyProjection) -> float:
         with Database(self.conninfo, pool_size=2) as database:
-            rebuild = Rebuild(database, Projector(database))
+            rebuild = Rebuild(database)
             rebuilt = rebuild(projection, _BENCH, lambda _: None)
         with closing(connect(self.conninfo)) as connection:
             asked = {"position": rebuilt.position}

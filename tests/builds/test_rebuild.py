@@ -7,7 +7,6 @@ from infrastructure.postgres.database import Database
 from infrastructure.projecting.builds.promotion import Promotion
 from infrastructure.projecting.builds.rebuild import Rebuild
 from infrastructure.projecting.builds.spare import begin
-from infrastructure.projecting.projector import Projector
 from projections.read_models.all import ALL
 from tests.builds.world import (
     ANN,
@@ -75,7 +74,7 @@ def test_every_projection_can_be_rebuilt(world: World) -> None:
     project(world.pool)
 
     for projection in ALL:
-        Rebuild(world.pool, Projector(world.pool))(projection, ANN, silent)
+        Rebuild(world.pool)(projection, ANN, silent)
 
     for projection in ALL:
         assert_read_model_holds(world.connection, projection)
@@ -171,7 +170,7 @@ def test_a_lost_answer_to_the_swap_is_no_second_swap(
     proxy.cut_commit_answer(of="projection.promoted")
 
     with Database(proxy.conninfo, pool_size=2) as pool:
-        rebuilt = Rebuild(pool, Projector(pool))(JOBS, ANN, silent)
+        rebuilt = Rebuild(pool)(JOBS, ANN, silent)
 
     ((_, _, _, position),) = world.promotions()
     assert position == rebuilt.promoted_at

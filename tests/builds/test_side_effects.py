@@ -15,7 +15,6 @@ import pytest
 from infrastructure.postgres.database import Database, connect
 from infrastructure.projecting.builds.rebuild import Rebuild
 from infrastructure.projecting.builds.verify import Verify
-from infrastructure.projecting.projector import Projector
 from projections.read_models.all import ALL
 from tests.builds.world import ANN, World, silent
 from tests.fixtures.database import TestDatabase
@@ -64,8 +63,8 @@ def test_a_replay_writes_nothing_but_rows_of_read_models(
 
     with counted(database, "builder") as pool:
         for projection in ALL:
-            Verify(pool, Projector(pool))(projection, silent)
-            Rebuild(pool, Projector(pool))(projection, ANN, silent)
+            Verify(pool)(projection, silent)
+            Rebuild(pool)(projection, ANN, silent)
 
     with closing(database.connect()) as looking:
         after = written(looking)

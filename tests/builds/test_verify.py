@@ -5,7 +5,6 @@ import pytest
 
 from infrastructure.projecting.builds.errors import BuildHalfDoneError, OutdatedError
 from infrastructure.projecting.builds.verify import Verify
-from infrastructure.projecting.projector import Projector
 from projections.read_models.all import ALL
 from tests.builds.world import JOBS, Stopped, World, at, keys, silent, stopping_behind
 from tests.fixtures.database import ON_BOTH_SERVERS
@@ -19,7 +18,7 @@ def test_a_read_model_that_nobody_has_touched_is_right(world: World) -> None:
     project(world.pool)
 
     for projection in ALL:
-        verified = Verify(world.pool, Projector(world.pool))(projection, silent)
+        verified = Verify(world.pool)(projection, silent)
 
         assert verified.is_right, verified
     assert world.count(world.spare) == 0
@@ -104,7 +103,7 @@ def test_the_live_rows_go_on_while_the_fold_comes_close(world: World) -> None:
         world.follow()
 
     with at("folding", go_on) as tell:
-        verified = Verify(world.pool, Projector(world.pool), close=0)(JOBS, tell)
+        verified = Verify(world.pool, close=0)(JOBS, tell)
 
     assert (verified.is_right, verified.rows) == (True, 8)
 

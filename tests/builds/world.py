@@ -15,7 +15,6 @@ from infrastructure.postgres.batch_store import BatchStore
 from infrastructure.postgres.database import Database
 from infrastructure.projecting.builds.rebuild import Rebuild
 from infrastructure.projecting.builds.verify import Verify
-from infrastructure.projecting.projector import Projector
 from projections.builds import Progress, Rebuilt, Tell, Verified
 from projections.read_models.jobs import Jobs
 from projections.read_models.slots import checkpoint_name
@@ -69,11 +68,11 @@ class World:
         project(self.pool, [JOBS])
 
     def rebuild(self, tell: Tell = silent, *, batch: int = 20_000) -> Rebuilt:
-        rebuild = Rebuild(self.pool, Projector(self.pool), batch, quiet_s=0.2)
+        rebuild = Rebuild(self.pool, batch, 0.2)
         return rebuild(JOBS, ANN, tell)
 
     def verify(self, tell: Tell = silent) -> Verified:
-        return Verify(self.pool, Projector(self.pool))(JOBS, tell)
+        return Verify(self.pool)(JOBS, tell)
 
     @property
     def slot(self) -> str:

@@ -8,7 +8,6 @@ from application.operators.instruction import Instruction
 from infrastructure.postgres.database import Database
 from infrastructure.projecting.builds.rebuild import Rebuild
 from infrastructure.projecting.builds.verify import Verify
-from infrastructure.projecting.projector import Projector
 from projections.builds import Abandoned, Rebuilt, Tell, Verified
 from projections.read_models.all import BY_NAME, AnyProjection
 
@@ -34,7 +33,7 @@ class Builds:
             BuildError: it did not get to its end.
             DatabaseUnavailableError: run it again, it goes on.
         """
-        return self._rebuild()(_known(name), instruction, tell)
+        return Rebuild(self.database)(_known(name), instruction, tell)
 
     def abandon(self, name: str) -> Abandoned:
         """Drop what is half done of a rebuild.
@@ -43,7 +42,7 @@ class Builds:
             NotFoundError: there is no projection of that name.
             BuildError: another process is at it.
         """
-        return self._rebuild().abandon(_known(name))
+        return Rebuild(self.database).abandon(_known(name))
 
     def verify(self, name: str, tell: Tell) -> Verified:
         """Compare a read model with a fold; see `Verify`.
@@ -53,10 +52,7 @@ class Builds:
             BuildError: it did not get to its end.
             DatabaseUnavailableError: run it again.
         """
-        return Verify(self.database, Projector(self.database))(_known(name), tell)
-
-    def _rebuild(self) -> Rebuild:
-        return Rebuild(self.database, Projector(self.database))
+        return Verify(self.database)(_known(name), tell)
 
 
 def _known(name: str) -> AnyProjection:

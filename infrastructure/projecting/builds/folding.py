@@ -75,8 +75,13 @@ class Folding:
     pace: Pace
     position: int
     events: int = 0
+    """Folded since it was made."""
     set_aside: int = 0
     batch: int = BATCH
+
+    def __post_init__(self) -> None:
+        """Let the pace count from where it begins."""
+        self.pace.done = self.position
 
     def to_horizon(self) -> None:
         """Fold everything that is final now."""

@@ -8,7 +8,7 @@ claim ─► begin, resume ─► fold to the horizon ─► tidy ─► fold th
 import time
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from psycopg.sql import SQL, Identifier
 
@@ -20,14 +20,11 @@ from infrastructure.projecting.builds.emptying import QUIET_SECONDS, empty
 from infrastructure.projecting.builds.errors import BuildLostError, FeedHeldError
 from infrastructure.projecting.builds.folding import BATCH, Folding, Pace, held
 from infrastructure.projecting.builds.promotion import Promoted, Promotion
+from infrastructure.projecting.builds.reading_ahead import ReadingAhead
 from infrastructure.projecting.builds.spare import Begun, begin, drop, positions
-from infrastructure.projecting.projector import Projector
 from projections.builds import Abandoned, Rebuilt, Tell
 from projections.read_models.all import AnyProjection
 from projections.read_models.slots import other_slot, table_name
-
-if TYPE_CHECKING:
-    from infrastructure.projecting.builds.claim import Claim
 
 _EASY_ROUNDS: Final = 5
 _ROUNDS: Final = 50
@@ -42,7 +39,6 @@ class Rebuild:
     """Makes read models anew over one database."""
 
     database: Database
-    projector: Projector
     batch: int = BATCH
     quiet_s: float = QUIET_SECONDS
     """How long old snapshots are waited for, before a table is emptied row by row (or,
@@ -61,12 +57,23 @@ class Rebuild:
         """
         name = projection.name
         pace = Pace(name, "rebuild", tell)
-        with claimed(self.database, name, lambda: pace.at("waiting")) as claim:
+        with (
+            claimed(self.database, name, lambda: pace.at("waiting")) as claim,
+            ReadingAhead(self.database) as projector,
+        ):
             began_at = time.monotonic()
             begun = begin(
                 self.database, name, projection.schema, "rebuild", seconds=self.quiet_s
             )
-            folding = self._folding(projection, begun, claim, pace)
+            folding = Folding(
+                projector=projector,
+                projection=projection,
+                slot=begun.slot,
+                claim=claim,
+                pace=pace,
+                position=begun.position,
+                batch=self.batch,
+            )
             folding.to_horizon()
             pace.at("tidying")
             self._tidy(projection, begun.slot)
@@ -87,20 +94,6 @@ class Rebuild:
         with claimed(self.database, name, lambda: None):
             work, position = drop(self.database, name)
         return Abandoned(projection=name, work=work, position=position)
-
-    def _folding(
-        self, projection: AnyProjection, begun: Begun, claim: "Claim", pace: Pace
-    ) -> Folding:
-        pace.done = begun.position
-        return Folding(
-            projector=self.projector,
-            projection=projection,
-            slot=begun.slot,
-            claim=claim,
-            pace=pace,
-            position=begun.position,
-            batch=self.batch,
-        )
 
     def _tidy(self, projection: AnyProjection, slot: str) -> None:
         table = Identifier("counterfoil", table_name(projection.name, slot))

@@ -24,8 +24,8 @@ from infrastructure.projecting.builds.folding import (
     Pace,
     held,
 )
+from infrastructure.projecting.builds.reading_ahead import ReadingAhead
 from infrastructure.projecting.builds.spare import begin, end, positions
-from infrastructure.projecting.projector import Projector
 from projections.builds import Tell, Verified
 from projections.read_models.all import AnyProjection
 from projections.read_models.slots import other_slot
@@ -40,7 +40,6 @@ class Verify:
     """Compares read models with folds, over one database."""
 
     database: Database
-    projector: Projector
     batch: int = BATCH
     close: int = 2_000
     """So few positions are folded while whoever follows the log has to wait."""
@@ -55,10 +54,13 @@ class Verify:
         name = projection.name
         pace = Pace(name, "verify", tell)
         began_at = time.monotonic()
-        with claimed(self.database, name, lambda: pace.at("waiting")) as claim:
+        with (
+            claimed(self.database, name, lambda: pace.at("waiting")) as claim,
+            ReadingAhead(self.database) as projector,
+        ):
             begun = begin(self.database, name, projection.schema, "verify")
             folding = Folding(
-                projector=self.projector,
+                projector=projector,
                 projection=projection,
                 slot=begun.slot,
                 claim=claim,
