@@ -15,7 +15,16 @@ from psycopg.rows import scalar_row
 from projections.connections import Lend
 from projections.queries.listing import Listing
 from projections.queries.page import Page
-from projections.queries.terms import Among, Asked, Field, Term
+from projections.queries.terms import (
+    INVALID_FILTER,
+    MOST_VALUES,
+    Among,
+    Asked,
+    Field,
+    Term,
+    check,
+    refuse,
+)
 from projections.read_models.jobs import JobRow
 from projections.reading import AtLeast, Reading, reading
 
@@ -63,6 +72,7 @@ SELECT found.correlation_id
         AND j.tenant_id = tenant.id
      OFFSET 0)) found
 """)
+_ASKED: Final = {**JOBS.fields, ORDER: Field("order_id", "text")}
 _DEFAULT_TENANT: Final = "default"
 _NO_JOB: Final = UUID(int=0)
 """No stream has this id."""
@@ -83,6 +93,7 @@ class JobRecords:
             InvalidRequestError: names the member and what would be right.
             CounterfoilError: `at_least` was not reached; see there.
         """
+        check(asked, _ASKED, leading=JOBS.order[0][0])
         with reading(self.lend, JOBS.name, at_least=at_least) as look:
             terms = tuple(
                 it for term in asked.terms for it in _terms(look, term, asked)
@@ -107,4 +118,8 @@ def _terms(look: Reading, term: Term, asked: Asked) -> tuple[Term, ...]:
         found: list[str] = cursor.execute(query, given).fetchall()
     if not found:
         return (Among("id", (_NO_JOB,)),)
-    return Among("correlation", tuple(found)), Among("tenant", tuple(tenants))
+    stories = tuple(dict.fromkeys(found))
+    if len(stories) > MOST_VALUES:
+        detail = f"leads to more than {MOST_VALUES} correlations: name fewer orders"
+        refuse(INVALID_FILTER, ORDER, detail)
+    return Among("correlation", stories), Among("tenant", tuple(tenants))

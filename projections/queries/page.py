@@ -87,6 +87,7 @@ def _value(text: str, kind: type[Value]) -> Value:
 
 
 def _plain(text: str) -> str:
+    text.encode()  # a ValueError is what a text without an encoding raises
     if "\0" in text:
         raise ValueError(text)  # PostgreSQL knows no such text
     return text

@@ -79,20 +79,20 @@ def check(asked: Asked, fields: Mapping[str, Field], *, leading: str) -> None:
         InvalidRequestError: names the member and what would be right.
     """
     if not 1 <= asked.limit <= MOST:
-        _refuse(INVALID_PAGE, "limit", f"must be from 1 to {MOST}")
+        refuse(INVALID_PAGE, "limit", f"must be from 1 to {MOST}")
     if asked.after is not None and asked.before is not None:
-        _refuse(INVALID_PAGE, "before", "cannot be given together with after")
+        refuse(INVALID_PAGE, "before", "cannot be given together with after")
     if len(asked.terms) > MOST_TERMS:
-        _refuse(INVALID_FILTER, "", f"at most {MOST_TERMS} terms are possible")
+        refuse(INVALID_FILTER, "", f"at most {MOST_TERMS} terms are possible")
     for term in asked.terms:
         field = fields.get(term.field)
         if field is None:
             names = ", ".join(sorted(fields))
-            _refuse(INVALID_FILTER, term.field, f"not a field; there are: {names}")
+            refuse(INVALID_FILTER, term.field, f"not a field; there are: {names}")
         elif isinstance(term, Between):
             _check_bounds(term, field)
         elif field.is_range or field.column == leading:
-            _refuse(INVALID_FILTER, term.field, "takes bounds, not values")
+            refuse(INVALID_FILTER, term.field, "takes bounds, not values")
         else:
             _check_values(term, field)
 
@@ -100,16 +100,16 @@ def check(asked: Asked, fields: Mapping[str, Field], *, leading: str) -> None:
 def _check_values(term: Among, field: Field) -> None:
     if not 1 <= len(term.values) <= MOST_VALUES:
         detail = f"must have from 1 to {MOST_VALUES} values"
-        _refuse(INVALID_FILTER, term.field, detail)
+        refuse(INVALID_FILTER, term.field, detail)
     for value in term.values:
         if not _fits(value, field):
-            _refuse(INVALID_FILTER, term.field, f"is of type {field.type}")
+            refuse(INVALID_FILTER, term.field, f"is of type {field.type}")
 
 
 def _fits(value: Scalar, field: Field) -> bool:
     match field.type:
         case "text":
-            return isinstance(value, str) and "\0" not in value
+            return isinstance(value, str) and _is_storable(value)
         case "uuid":
             return isinstance(value, UUID)
         case "boolean":
@@ -123,18 +123,28 @@ def _fits(value: Scalar, field: Field) -> bool:
             return -most <= value < most
 
 
+def _is_storable(text: str) -> bool:
+    """Return whether PostgreSQL knows such a text at all."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return "\0" not in text
+
+
 def _check_bounds(term: Between, field: Field) -> None:
     if term.least is None and term.below is None:
-        _refuse(INVALID_FILTER, term.field, "needs a bound")
+        refuse(INVALID_FILTER, term.field, "needs a bound")
     for bound in (term.least, term.below):
         is_age = isinstance(bound, timedelta) and field.type == "timestamptz"
         if not (bound is None or is_age or _has_order(bound, field)):
-            _refuse(INVALID_FILTER, term.field, f"{field.type} cannot be bounded so")
+            refuse(INVALID_FILTER, term.field, f"{field.type} cannot be bounded so")
 
 
 def _has_order(bound: Bound, field: Field) -> bool:
     return not isinstance(bound, timedelta) and _fits(bound, field)
 
 
-def _refuse(code: str, path: str, detail: str) -> NoReturn:
+def refuse(code: str, path: str, detail: str) -> NoReturn:
+    """Raise what names a member, and what would be right."""
     raise InvalidRequestError(code, path, detail)

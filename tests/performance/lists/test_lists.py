@@ -152,6 +152,19 @@ def check_count(desk: Desk, terms: Sequence[Term]) -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_each_filter_goes_by_its_index(case: Case, database: TestDatabase) -> None:
+    check_list(case, database)
+
+
+@pytest.mark.pg15
+@pytest.mark.parametrize("database_server", ["pg15"], indirect=True)
+@pytest.mark.parametrize("case", CASES[:2], ids=lambda case: case.name)
+def test_each_filter_goes_by_its_index_on_postgresql_15(
+    case: Case, database: TestDatabase
+) -> None:
+    check_list(case, database)
+
+
+def check_list(case: Case, database: TestDatabase) -> None:
     desk = Desk(case, database)
     desk.ask()  # also while there is nothing
     lay(desk.connection, case.table, case.rows, ROWS)

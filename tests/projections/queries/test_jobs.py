@@ -7,6 +7,7 @@ from uuid import UUID
 import msgspec
 import pytest
 
+from domain.errors import InvalidRequestError
 from domain.jobs.outcome import Completed, Fail, Retry
 from infrastructure.client import Client
 from infrastructure.postgres.database import Database
@@ -124,6 +125,14 @@ def test_the_refund_of_an_order_is_found_by_its_index(database: TestDatabase) ->
 
     assert "read_jobs_a_order" in work.indexes
     assert None not in work.indexes
+
+
+def test_what_no_text_can_be_is_refused_by_name(past: Past) -> None:
+    for text in ("a\0", "\ud800"):
+        with pytest.raises(InvalidRequestError, match="order: is of type text"):
+            past(Among("order", (text,)))
+    with pytest.raises(InvalidRequestError, match="not a field; there are: age, "):
+        past(Among("args", ("n",)))
 
 
 def test_arguments_are_never_told(past: Past) -> None:
