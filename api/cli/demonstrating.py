@@ -126,6 +126,6 @@ def _where_to_look(played: PlayedDemo) -> list[str]:
         f"{verdict}, after {played.result.seconds:.0f} s",
         f"the data stay in {played.folder}; look at them:",
         f"  {setting} why cdnow:17",
-        f"  {setting} jobs --state dead",
+        f"  {setting} dead-letters",
         f"  {setting} events --limit 20",
     ]

@@ -28,7 +28,7 @@ _MOST: Final = 1000
 @option(
     "--state",
     type=click.Choice(sorted({*STATES, SUCCEEDED})),
-    help="`dead` is what waits for a person; all states when left out.",
+    help="All states when left out; what waits for a person: `dead-letters`.",
 )
 @option("--kind", help="Only jobs of this kind.")
 @option("--queue", help="Only jobs of this queue.")
@@ -68,7 +68,7 @@ def jobs(  # noqa: PLR0913 - the options of the command, one to one
       counterfoil jobs --state running
       counterfoil jobs --state succeeded --kind fulfillment --younger-than 1h --count
       counterfoil jobs --order A-1002
-      counterfoil jobs --state dead --kind fulfillment
+      counterfoil jobs --state parked --kind fulfillment
       counterfoil jobs --limit 100 --after 01a229c8-15d6-7b9a-a414-da3f4ad17f77
     """
     if is_past(state, past):

@@ -43,7 +43,7 @@ def retry(installation: Installation, key: str, *, reason: str, as_json: bool) -
 
     \b
     Examples:
-      counterfoil jobs --state dead
+      counterfoil dead-letters
       counterfoil retry 01a229c8-15d6-7b9a-a414-da3f4ad17f77 --reason "panel is back"
     """
     instruction = instruction_of(reason)

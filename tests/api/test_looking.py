@@ -127,7 +127,7 @@ def test_why_of_something_done_says_that_nothing_happens_next(
         (("why", "shop:1", "--tenant", "other"), 1, "of tenant other"),
         (("events", "--after", "-1"), 2, "--after"),
         (("events", "--limit", "0"), 2, "--limit"),
-        (("jobs", "--state", "sleeping"), 2, "'dead'"),
+        (("jobs", "--state", "sleeping"), 2, "'parked'"),
         (("jobs", "--after", "x"), 2, "--after"),
         (("bogus",), 2, "No such command 'bogus'"),
     ],

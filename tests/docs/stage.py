@@ -36,7 +36,9 @@ _ROLES = """
 SELECT rolname FROM pg_roles WHERE rolname <> current_user AND rolname !~ '^pg_'
 """
 _SHELL = re.compile(r"[|&;<>$`*\n\\]")
-_LOOKS = re.compile(r"^(counterfoil (jobs|job|events|why|maintenance$)|sqlite3)\b")
+_LOOKS = re.compile(
+    r"^(counterfoil (jobs|job|events|why|dead-letters|history|maintenance$)|sqlite3)\b"
+)
 """Commands that change nothing are repeated until they show what is to come."""
 
 

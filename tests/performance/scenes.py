@@ -112,7 +112,7 @@ def follow(stage: Stage) -> None:
 def list_jobs(stage: Stage) -> None:
     list_ = JobList(stage.parts.pool.connection)
     assert len(list_(JobFilter(limit=50)).jobs) == 50
-    assert len(list_(JobFilter(state="dead", limit=50)).jobs) == 50
+    assert len(list_(JobFilter(state="discarded", limit=50)).jobs) == 50
 
 
 def tell_job(stage: Stage) -> None:

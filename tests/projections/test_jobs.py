@@ -106,15 +106,15 @@ def test_a_succeeded_job_is_in_no_list(world: World, job_list: JobList) -> None:
     assert job_list(JobFilter()).jobs == ()
 
 
-def test_a_dead_job_whose_operation_was_cancelled_waits_for_nobody(
+def test_a_dead_job_stays_dead_when_its_operation_is_cancelled(
     world: World, job_list: JobList
 ) -> None:
+    """Whether it waits for a person is told by dead letters."""
     job, operation = bring(world, "discarded", SERVED)
-    assert only(job_list, state="dead").operation_id == str(operation)
+    assert only(job_list, state="discarded").operation_id == str(operation)
 
     world.cancel(job)
 
-    assert job_list(JobFilter(state="dead")).jobs == ()
     assert only(job_list, state="discarded").job_id == job
 
 
