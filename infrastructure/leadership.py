@@ -151,18 +151,22 @@ class Leadership:
         self._until = asked_at + self._ttl_seconds
         return self.held
 
-    def release(self, connection: Connection) -> Collection[str]:
+    def release(
+        self, connection: Connection, roles: Collection[str] | None = None
+    ) -> Collection[str]:
         """Return the roles that were given back; whoever stands next may have them.
+
+        All that are held, or those of `roles`.  None of them is believed in any more,
+        even if somebody else has it by now.
 
         Raises:
             DatabaseUnavailableError: they may have to be waited for.
         """
-        asked = {"roles": sorted(self._terms), "holder": self._holder.boot}
+        given = self._terms.keys() if roles is None else set(roles)
+        self._terms = {
+            role: term for role, term in self._terms.items() if role not in given
+        }
+        asked = {"roles": sorted(given), "holder": self._holder.boot}
         with transaction(connection):
             rows = connection.execute(_RELEASE, asked).fetchall()
-        self.forget()
         return [text(role) for (role,) in rows]
-
-    def forget(self) -> None:
-        """Believe in no role any more, without asking anybody."""
-        self._terms = {}

@@ -90,6 +90,16 @@ def test_what_is_given_back_is_free_at_once_and_terms_still_rise(
     assert second.stand(database.connect(), ROLES) == dict.fromkeys(ROLES, 2)
 
 
+def test_one_role_alone_is_given_back(database: TestDatabase) -> None:
+    first = process()
+    first.stand(database.connect(), ROLES)
+
+    assert list(first.release(database.connect(), ROLES[:1])) == [ROLES[0]]
+    assert list(first.held) == [ROLES[1]]
+    assert first.stand(database.connect(), ROLES[1:]) == {ROLES[1]: 1}
+    assert terms(database) == dict.fromkeys(ROLES, 1)
+
+
 def test_a_late_release_takes_nothing_from_the_next_holder(
     database: TestDatabase,
 ) -> None:

@@ -3,7 +3,8 @@
 advanced, more is there    again in the next round
 up to date                 again when the log has grown
 overtaken                  again in 0.2 s: somebody else writes the same batch
-paused, outdated           looked at again in a second
+paused                     looked at again in a second
+outdated                   left to whoever has the code of its rows, for a minute
 failed                     the others go on; tried again after 0.5 s … 30 s
 """
 
@@ -24,6 +25,7 @@ BATCH: Final = 1_000
 the other projections wait at most."""
 
 _LOOK_AGAIN_SECONDS: Final = 1.0
+_SHUNNED_SECONDS: Final = 60.0
 _OVERTAKEN_SECONDS: Final = 0.2
 """Whoever has the checkpoint may be frozen with it: then it is free after 10 s."""
 
@@ -56,6 +58,7 @@ class _Standing:
     aside: int = 0
     """Events set aside since that was last told."""
     tell_aside_at: float = 0.0
+    shunned_until: float = 0.0
 
 
 class Rounds:
@@ -76,6 +79,10 @@ class Rounds:
         self._elapsed = elapsed
         self._standings = {name: _Standing() for name in projections}
         self._episodes = Episodes(elapsed)
+
+    def is_shunned(self, name: str) -> bool:
+        """Whether it is of no use to lead it: its rows are not of this code."""
+        return self._elapsed() < self._standings[name].shunned_until
 
     def carry(self, name: str, until: int, probe: Callable[[], None]) -> bool:
         """Return whether there is more to do up to position `until`, after a batch.
@@ -109,12 +116,16 @@ class Rounds:
             case State.ADVANCED:
                 self._count_aside(name, standing, advanced.set_aside)
             case State.UP_TO_DATE | State.MOVED:
-                pass
+                self._count_aside(name, standing, 0)
             case State.OVERTAKEN:
                 standing.look_at = self._elapsed() + _OVERTAKEN_SECONDS
-            case State.PAUSED | State.OUTDATED:
-                self._episodes.tell(name, f"projection {advanced.state}")
+            case State.PAUSED:
+                self._episodes.tell(name, "projection paused")
                 standing.look_at = self._elapsed() + _LOOK_AGAIN_SECONDS
+                return False
+            case State.OUTDATED:
+                self._episodes.tell(name, "projection outdated")
+                standing.shunned_until = self._elapsed() + _SHUNNED_SECONDS
                 return False
             case State.BUSY | State.ABSENT:
                 self._fail(name, standing, _HINDERED[advanced.state])

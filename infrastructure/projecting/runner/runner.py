@@ -41,7 +41,11 @@ BESIDE_JOBS: Final = 1.0
 _STOP_SECONDS: Final = 10.0
 """A batch waits for a lock 2 s at most; nothing more is waited for."""
 
-_AGAIN_SECONDS: Final = 1.0
+_LONGEST_REST_SECONDS: Final = 0.25
+"""A batch that waited for a lock does not let the others wait as long again."""
+
+_FIRST_PAUSE_SECONDS: Final = 0.05
+_LONGEST_PAUSE_SECONDS: Final = 1.0
 _RACES: Final = (
     psycopg.errors.LockNotAvailable,
     psycopg.errors.DeadlockDetected,
@@ -85,6 +89,8 @@ class ProjectionRunner:
         self._episodes = Episodes()
         self._told: Mapping[str, int] = {}
         """The roles that are held, as it was last told."""
+        self._pause = _FIRST_PAUSE_SECONDS
+        """Before it connects anew: a pooler may answer while its server does not."""
         self._stop = threading.Event()
         self._thread = threading.Thread(
             target=self._run, name="projections", daemon=True
@@ -121,11 +127,16 @@ class ProjectionRunner:
                         self._lead(connection)
             except DatabaseUnavailableError as error:
                 emit("projecting lost the database", error=str(error))
+                self._wait_longer()
             except Exception as error:  # noqa: BLE001 - the projector loop: without it nothing is projected here any more
                 self._episodes.tell(
                     _EVERYTHING, "projecting failed", error=where(error)
                 )
-                self._stop.wait(_AGAIN_SECONDS)
+                self._wait_longer()
+
+    def _wait_longer(self) -> None:
+        self._stop.wait(self._pause)
+        self._pause = min(self._pause * 2, _LONGEST_PAUSE_SECONDS)
 
     def _lead(self, connection: Connection) -> None:
         """Carry forward what is led, until it is time to stop or to connect anew."""
@@ -141,7 +152,8 @@ class ProjectionRunner:
                 self._stop.wait(self._options.stand_seconds)
             elif self._round(connection):
                 took = time.monotonic() - began_at
-                self._stop.wait(took * self._options.rest)
+                rest = min(took * self._options.rest, _LONGEST_REST_SECONDS)
+                self._stop.wait(rest)
             else:
                 self._stop.wait(self._options.idle_seconds)
         self._give_back(connection)
@@ -149,8 +161,17 @@ class ProjectionRunner:
     def _stand(self, connection: Connection) -> None:
         # A race lost leaves what is held as it is, for a while; it stands again soon.
         with suppress(*_RACES):
-            self._leadership.stand(connection, self._roles)
+            self._leadership.stand(connection, self._wanted())
+        self._pause = _FIRST_PAUSE_SECONDS
         self._tell()
+
+    def _wanted(self) -> list[str]:
+        """Return the roles of those that this code can carry forward."""
+        return [
+            role
+            for role, name in self._roles.items()
+            if not self._rounds.is_shunned(name)
+        ]
 
     def _round(self, connection: Connection) -> bool:
         """Return whether there is more to do, after a batch of each that is led."""
@@ -163,6 +184,9 @@ class ProjectionRunner:
                 self._stand(connection)
             name = self._roles[role]
             is_more |= self._rounds.carry(name, until, lambda: _probe(connection))
+            if self._rounds.is_shunned(name):
+                self._leadership.release(connection, [role])
+                self._tell()
         return is_more
 
     def _give_back(self, connection: Connection) -> None:

@@ -111,17 +111,23 @@ def test_one_that_is_up_to_date_is_asked_again_in_the_next_round(stage: Stage) -
     assert stage.events.seen == []
 
 
-@pytest.mark.parametrize("state", [State.PAUSED, State.OUTDATED])
-def test_one_that_must_not_go_on_is_looked_at_once_a_second(
-    state: State, stage: Stage
-) -> None:
-    stage.script.answer = lambda: told(state)
+def test_one_that_is_paused_is_looked_at_once_a_second(stage: Stage) -> None:
+    stage.script.answer = lambda: told(State.PAUSED)
 
     assert not stage.carry()
     assert stage.asked_within(10) <= 10
-    assert stage.events.of(f"projection {state}", projection="jobs") == [
-        {"projection": "jobs"}
-    ]
+    assert not stage.rounds.is_shunned("jobs")
+    assert stage.events.of("projection paused") == [{"projection": "jobs"}]
+
+
+def test_one_of_other_code_is_left_to_others_for_a_minute(stage: Stage) -> None:
+    stage.script.answer = lambda: told(State.OUTDATED)
+
+    assert not stage.carry()
+    assert stage.rounds.is_shunned("jobs")
+    assert stage.events.of("projection outdated") == [{"projection": "jobs"}]
+    stage.clock.now += 60
+    assert not stage.rounds.is_shunned("jobs")
 
 
 def test_one_that_is_overtaken_does_not_spin(stage: Stage) -> None:

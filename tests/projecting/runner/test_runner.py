@@ -29,6 +29,12 @@ class Absent(Jobs):
     name: ClassVar[str] = "absent"
 
 
+class NewerJobs(Jobs):
+    """A later version of a projection."""
+
+    schema: ClassVar[int] = 7
+
+
 class Crashing(Jobs):
     """A projection whose code is broken."""
 
@@ -112,6 +118,22 @@ def test_a_projection_that_cannot_go_on_does_not_hold_up_the_others(
         enqueue(connection, 3)
         until(lambda: is_caught_up(connection))
     assert_read_models_hold(connection)
+
+
+def test_one_that_other_code_has_folded_is_given_back_to_whoever_has_that_code(
+    database: TestDatabase, connection: psycopg.Connection[Any]
+) -> None:
+    """A worker of the old version must not lead what only the new one can fold."""
+    connection.execute(
+        "UPDATE counterfoil.projections SET schema = 7 WHERE name = 'jobs'"
+    )
+    enqueue(connection)
+    with runner_here(database) as events:
+        events.wait_for("projection outdated", projection="jobs")
+        events.wait_for("projection left", projection="jobs")
+        with runner_here(database, projections=(NewerJobs(),)) as newer:
+            newer.wait_for("projection led", projection="jobs", term=2)
+            until(lambda: is_caught_up(connection))
 
 
 @pytest.fixture
