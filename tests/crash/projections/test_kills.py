@@ -18,6 +18,8 @@ LEADERSHIP = "INSERT INTO counterfoil.leadership"
 BATCH = "UPDATE counterfoil.checkpoints"
 SET_ASIDE = "INSERT INTO counterfoil.projection_set_aside"
 
+JOBS = 120
+
 EITHER = pytest.mark.parametrize("moment", ["before", "after"])
 
 
@@ -74,17 +76,17 @@ def test_killed_as_it_writes_a_batch(moment: str, scene: Scene) -> None:
 
 @EITHER
 def test_killed_as_it_sets_an_event_aside(moment: str, scene: Scene) -> None:
-    scene.enqueue(60)
+    scene.enqueue(JOBS // 2)
     poison = add(scene.connection, tag="job.dreamt")
-    scene.enqueue(60)
+    scene.enqueue(JOBS // 2)
     plan = held(scene, moment, SET_ASIDE)
     killed(scene.start("victim", is_cut_off=True), plan)
 
     succeed(scene)
-    aside = scene.connection.execute(
-        """
-        SELECT position FROM counterfoil.projection_set_aside
-         WHERE projection = 'jobs'
-        """
+    aside = scene.set_aside()
+    assert aside["jobs"] == [poison]
+    assert all(positions == [poison] for positions in aside.values())
+    ((n,),) = scene.connection.execute(
+        "SELECT count(*) FROM counterfoil.read_jobs_a"
     ).fetchall()
-    assert aside == [(poison,)]
+    assert n == JOBS
