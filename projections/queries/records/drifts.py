@@ -42,6 +42,8 @@ class DriftLine(DriftRow, frozen=True, kw_only=True, rename="camel"):
     customer_id: str | None
     """None: the entitlement is not in its read model yet."""
     slot: int | None
+    panel_user_id: int | None
+    """None: the panel never showed the user."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,4 +77,5 @@ def _line(row: DriftRow, customer: Customer | None) -> DriftLine:
         **msgspec.structs.asdict(row),
         customer_id=customer.customer_id if customer else None,
         slot=customer.slot if customer else None,
+        panel_user_id=customer.panel_user_id if customer else None,
     )

@@ -27,7 +27,7 @@ SELECT t.stream_id
 """)
 
 _CUSTOMERS: Final = sql.SQL("""
-SELECT t.stream_id, t.customer_id, t.slot
+SELECT t.stream_id, t.customer_id, t.slot, t.panel_user_id
   FROM unnest(%(ids)s::uuid[]) AS i(id)
   JOIN {entitlements} t ON t.stream_id = i.id
 """)
@@ -50,6 +50,7 @@ class Customer(msgspec.Struct, frozen=True):
     stream_id: UUID
     customer_id: str
     slot: int
+    panel_user_id: int | None
 
 
 class _OrderId(msgspec.Struct, frozen=True):

@@ -207,7 +207,10 @@ def test_by_default_operations_need_a_human_and_drifts_are_open(lived: Life) -> 
         "traffic": 2,
         "device_limit": 1,
     }
-    assert {it.customer_id for it in opened.items} == {"drifting"}
+    user = lived.user("drifting").id
+    assert {(it.customer_id, it.panel_user_id) for it in opened.items} == {
+        ("drifting", user)
+    }
     for drift in opened.items:
         assert drift.expected != drift.observed
         assert set(drift.observed) == {"value"}
