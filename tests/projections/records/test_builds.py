@@ -5,7 +5,6 @@ import pytest
 from application.operators.instruction import instruct
 from infrastructure.projecting.builds.rebuild import Rebuild
 from infrastructure.projecting.builds.verify import Verify
-from infrastructure.projecting.projector import Projector
 from projections.builds import Progress
 from projections.queries.records.orders import OrderList
 from projections.read_models.all import BY_NAME
@@ -23,7 +22,7 @@ def silent(_: Progress) -> None:
 def test_a_refold_differs_in_no_row(lived: Life, name: str) -> None:
     pool = lived.place.parts.pool
 
-    verified = Verify(pool, Projector(pool))(BY_NAME[name], silent)
+    verified = Verify(pool)(BY_NAME[name], silent)
 
     assert verified.is_right, verified
     assert verified.rows > 0
@@ -35,7 +34,7 @@ def test_a_rebuilt_list_answers_the_same(lived: Life) -> None:
     before = OrderList(lived.lend)()
     slot = live_slot(lived.connection, orders)
 
-    rebuild = Rebuild(pool, Projector(pool), batch=7, quiet_s=0.0)
+    rebuild = Rebuild(pool, batch=7, quiet_s=0.0)
     rebuild(orders, instruct("ann", "it looked wrong"), silent)
 
     after = OrderList(lived.lend)()
