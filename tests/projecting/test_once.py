@@ -183,17 +183,55 @@ STEPS = (
     *(World.advance, World.advance, World.advance),
     *(World.roll_back, World.crash, World.freeze),
 )
+CHECKED = {World.advance, World.crash, World.freeze}
 steps = st.tuples(st.sampled_from(STEPS), st.integers(1, 20))
 
 
-@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FEW = settings(
+    max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+MANY = settings(FEW, max_examples=300)
+
+
+def lived(history: list[tuple[Any, int]], server: TestServer) -> None:
+    """Live through a history; at every checkpoint the read models hold."""
+    with world(server) as at:
+        at.births(3)
+        at.advance(1)  # a checkpoint that two begin at once is waited for, for 2 s
+        for step, n in history:
+            step(at, n)
+            if step in CHECKED:
+                at.hold()
+        at.finish()
+
+
+@FEW
 @given(history=st.lists(steps, min_size=20, max_size=40))
 def test_whatever_happens_every_event_counts_once(
     history: list[tuple[Any, int]], database_server: TestServer
 ) -> None:
+    lived(history, database_server)
+
+
+@pytest.mark.campaign
+@MANY
+@given(history=st.lists(steps, min_size=20, max_size=60))
+def test_whatever_happens_in_many_histories(
+    history: list[tuple[Any, int]], database_server: TestServer
+) -> None:
+    lived(history, database_server)
+
+
+@pytest.mark.parametrize("n", [1, 6, 11])
+def test_what_was_open_while_others_were_projected_is_not_skipped(
+    n: int, database_server: TestServer
+) -> None:
+    """The one history that only a horizon survives, whatever else happens."""
     with world(database_server) as at:
+        at.leave_open(2)
         at.births(3)
-        for step, n in history:
-            step(at, n)
-            at.hold()
+        at.advance(20)
+        at.crash(n)
+        at.freeze(n)
+        at.commit(0)
         at.finish()
