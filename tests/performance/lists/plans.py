@@ -94,7 +94,7 @@ class Work:
     """What some statements did to one table."""
 
     def __init__(self, table: str) -> None:
-        self._table = table
+        self.table = table
         self.plans: list[Node] = []
 
     @property
@@ -103,7 +103,7 @@ class Work:
             node
             for plan in self.plans
             for node in plan.all()
-            if node.Relation_Name == self._table
+            if node.Relation_Name == self.table
         ]
 
     @property
