@@ -4,7 +4,7 @@
 -- of those who write; what is gone (published, or deleted unpublished) is counted when it
 -- goes, whoever lets it go. So a birth pays nothing (docs/adr/0028-count-what-is-gone.md).
 
--- A count is about a minute, a day or all time, in UTC, of when the event was recorded.
+-- A count is about a minute, an hour, a day or all time, in UTC, of when the event was recorded.
 CREATE FUNCTION counterfoil.lag_begins(span text, at timestamptz) RETURNS timestamptz
 LANGUAGE sql STABLE PARALLEL SAFE
 AS $$ SELECT CASE span WHEN 'ever' THEN 'epoch'::timestamptz ELSE date_trunc(span, at, 'UTC') END $$;
@@ -69,7 +69,7 @@ BEGIN
                greatest(max(c.published_at - e.recorded_at), ''0'')
           FROM (%s) c
           JOIN counterfoil.events e ON e.position = c.position
-         CROSS JOIN (VALUES (''minute''), (''day''), (''ever'')) s (span)
+         CROSS JOIN (VALUES (''minute''), (''hour''), (''day''), (''ever'')) s (span)
          GROUP BY 1, 2, 3, 4, 5
          ORDER BY 1, 2, 3, 4, 5
             ON CONFLICT (span, topic, begins_at, tenant_id, block) DO UPDATE
@@ -101,7 +101,7 @@ SELECT s.span, e.type, counterfoil.lag_begins(s.span, e.recorded_at), e.tenant_i
        greatest(max(o.published_at - e.recorded_at), '0')
   FROM counterfoil.events e
   LEFT JOIN counterfoil.outbox o ON o.position = e.position
- CROSS JOIN (VALUES ('minute'), ('day'), ('ever')) s (span)
+ CROSS JOIN (VALUES ('minute'), ('hour'), ('day'), ('ever')) s (span)
  WHERE e.type IN ('order.paid', 'addon.purchased', 'wallet.credited', 'order.fulfilled', 'order.refunded',
                   'fulfillment.failed', 'entitlement.drift_detected', 'job.succeeded', 'job.discarded',
                   'job.cancelled', 'maintenance.opened', 'maintenance.closed')

@@ -1,9 +1,9 @@
 """Outbox lag: how many messages were recorded, by topic, tenant, and when.
 
-Every event that has a message counts in its minute, in its day and ever, all in UTC and
-by when the event was recorded.  A minute's count is split at every 16,384th position
-of the log, so that no row stands for more messages than can be looked at.  What waits
-is what was recorded without what is gone, which the log does not tell:
+Every event that has a message counts in its minute, its hour, its day and ever, all in
+UTC and by when the event was recorded.  A minute's count is split at every 16,384th
+position of the log, so that no row stands for more messages than can be looked at.
+What waits is what was recorded without what is gone, which the log does not tell:
 `counterfoil.outbox_gone` counts that by the same keys.
 """
 
@@ -19,9 +19,14 @@ from domain.recorded import RecordedEvent
 from projections.read_models.projection import Key, Projection
 
 MINUTE: Final = "minute"
+HOUR: Final = "hour"
 DAY: Final = "day"
 EVER: Final = "ever"
-SPANS: Final = {MINUTE: timedelta(minutes=1), DAY: timedelta(days=1)}
+SPANS: Final = {
+    DAY: timedelta(days=1),
+    HOUR: timedelta(hours=1),
+    MINUTE: timedelta(minutes=1),
+}
 """How long a count's span is; the one that has no end is not named here."""
 
 _BLOCK_BITS: Final = 14
@@ -95,6 +100,7 @@ def _counts(recorded: RecordedEvent) -> tuple[tuple[str, datetime, int], ...]:
     minute = recorded.recorded_at.astimezone(UTC).replace(second=0, microsecond=0)
     return (
         (MINUTE, minute, recorded.position >> _BLOCK_BITS),
+        (HOUR, minute.replace(minute=0), 0),
         (DAY, minute.replace(hour=0, minute=0), 0),
         (EVER, _BEGINNING, 0),
     )

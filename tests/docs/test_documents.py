@@ -31,6 +31,7 @@ TAUGHT = (
     "maintenance",
     "incidents",
     "projections",
+    "read-models",
 )
 """Documents that teach by tasks, each a world of its own."""
 

@@ -1,14 +1,14 @@
 """Counts of messages in one snapshot, and the oldest that waits among them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, LiteralString
 
 from psycopg import sql
 from psycopg.rows import tuple_row
 
-from projections.read_models.outbox_lag import DAY, EVER, MINUTE, SPANS
+from projections.read_models.outbox_lag import EVER, MINUTE, SPANS
 from projections.reading import Reading
 
 TAIL: Final = 20_000
@@ -153,19 +153,17 @@ class Counts:
     ) -> datetime | None:
         """Return when the oldest message of a stretch that waits was recorded.
 
-        The first day that has one, in it the first minute, in that minute's blocks the
-        first message: however many there are, few are looked at.
+        The first day that has one, in it the first hour, in that the first minute, in
+        its blocks the first message: however many there are, few are looked at.
         """
-        stretch = Stretch(DAY, (topic,), since, until)
-        if until - since > SPANS[DAY]:
-            day = self._first(stretch)
-            if day is None:
+        for span, length in SPANS.items():
+            if span != MINUTE and until - since <= length:
+                continue
+            first = self._first(Stretch(span, (topic,), since, until))
+            if first is None:
                 return None
-            stretch = replace(stretch, since=day, until=day + SPANS[DAY])
-        minute = self._first(replace(stretch, span=MINUTE))
-        if minute is None:
-            return None
-        return self._oldest_of(minute, topic)
+            since, until = first, first + length
+        return self._oldest_of(since, topic)
 
     def _first(self, stretch: Stretch) -> datetime | None:
         rows = self.rows(_FIRST, stretch)

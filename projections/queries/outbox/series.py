@@ -15,7 +15,7 @@ from domain.outbox import TOPICS
 from projections.connections import Lend
 from projections.queries.outbox.counted import BEGINNING, Counts, Stretch, count
 from projections.queries.page import AsOf
-from projections.read_models.outbox_lag import DAY, MINUTE
+from projections.read_models.outbox_lag import DAY, HOUR, MINUTE, SPANS
 from projections.reading import AtLeast, Reading, reading
 
 NAME: Final = "outbox_lag"
@@ -29,8 +29,8 @@ STEPS: Final = {
 }
 MOST_POINTS: Final = 500
 """Of each topic: a line is not finer on any screen."""
-_BY_MINUTES: Final = timedelta(days=8)
-"""Steps of less than a day are added up from minutes: of no more than a week's."""
+_BY_MINUTES: Final = timedelta(days=2)
+"""Steps of less than an hour are added up from minutes: of so many at most."""
 _CHOSEN_POINTS: Final = 100
 
 _INVALID: Final = "invalid_filter"
@@ -105,7 +105,7 @@ def read_series(lend: Lend, asked: SeriesAsked, at_least: AtLeast | None) -> Ser
     with reading(lend, NAME, at_least=at_least) as look:
         since = _floored(look.now - asked.since, STEPS[step])
         counts = count(look, asked.tenant_id)
-        span = DAY if STEPS[step] >= timedelta(days=1) else MINUTE
+        span = {"1d": DAY, "1h": HOUR}.get(step, MINUTE)
         rows = counts.rows(
             _POINTS,
             Stretch(span, topics, since),
@@ -139,13 +139,12 @@ def _step(asked: SeriesAsked) -> str:
         raise InvalidRequestError(_INVALID, "step", f"one of {', '.join(STEPS)}")
     elif _fits(asked.since, STEPS[asked.step]):
         return asked.step
-    rule = f"at most {MOST_POINTS} steps ago, and steps of less than a day a week"
+    rule = f"at most {MOST_POINTS} steps ago, less than an hour each two days"
     raise InvalidRequestError(_INVALID, "since", rule)
 
 
 def _fits(since: timedelta, step: timedelta) -> bool:
-    most = timedelta(days=MOST_POINTS) if step >= timedelta(days=1) else _BY_MINUTES
-    return since / step <= MOST_POINTS and since <= most
+    return since / step <= MOST_POINTS and (step >= SPANS[HOUR] or since <= _BY_MINUTES)
 
 
 def _floored(instant: datetime, step: timedelta) -> datetime:

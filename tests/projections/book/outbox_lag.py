@@ -34,6 +34,7 @@ SELECT '{span}' AS span, type AS topic, {begins} AS begins_at, tenant_id,
 
 SPANS = (
     ("minute", "date_trunc('minute', recorded_at, 'UTC')", "position / 16384"),
+    ("hour", "date_trunc('hour', recorded_at, 'UTC')", "0::bigint"),
     ("day", "date_trunc('day', recorded_at, 'UTC')", "0::bigint"),
     ("ever", "'1970-01-01T00:00Z'::timestamptz", "0::bigint"),
 )

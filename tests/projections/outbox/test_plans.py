@@ -46,7 +46,7 @@ WITH minutes AS MATERIALIZED (
            min(position) AS first_position, max(position) AS last_position,
            min(at) AS first_at, max(at) AS last_at,
            count(*) FILTER (WHERE n < 5000) AS gone
-      FROM minutes CROSS JOIN (VALUES ('minute'), ('day'), ('ever')) s (span)
+      FROM minutes CROSS JOIN (VALUES ('minute'), ('hour'), ('day'), ('ever')) s (span)
      GROUP BY 1, 2, 3, 4
 ), gone AS (
     INSERT INTO counterfoil.outbox_gone
@@ -75,10 +75,10 @@ def test_few_rows_are_looked_at_and_each_by_an_index(database: TestDatabase) -> 
     lag = OutboxLag(plans.lend)
     week = SeriesAsked(since=timedelta(hours=8), step="1m", topic="order.paid")
     asked: dict[str, tuple[Callable[[], object], int]] = {
-        # Of ten topics: their sums, their days, a day of minutes at the most.
-        "now": (lag, 10 * (1 + 5 + 1440 + 2)),
-        "a topic": (lambda: lag("job.succeeded"), 1 + 5 + 1440 + 2),
-        "a tenant": (lambda: lag(tenant_id="default"), 10 * (1 + 5 + 1440 + 2)),
+        # Of ten topics: their sums, their days, a day's hours, an hour's minutes.
+        "now": (lag, 10 * (1 + 5 + 24 + 60 + 2)),
+        "a topic": (lambda: lag("job.succeeded"), 1 + 5 + 24 + 60 + 2),
+        "a tenant": (lambda: lag(tenant_id="default"), 10 * (1 + 5 + 24 + 60 + 2)),
         "a series": (lambda: lag.series(week), 482),
     }
 

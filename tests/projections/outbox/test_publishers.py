@@ -17,6 +17,7 @@ from tests.projections.outbox.conftest import DATA, TELL, Outbox
 
 pytestmark = pytest.mark.database
 
+SPANS = ("minute", "hour", "day", "ever")
 GONE = "SELECT coalesce(sum(gone), 0)::int FROM counterfoil.outbox_gone WHERE span = %s"
 
 
@@ -54,11 +55,7 @@ def test_two_who_publish_side_by_side_never_wait_in_a_circle(
             done.result(60)
 
     assert outbox.now().pending_count == 0
-    assert [gone(outbox.connection, span) for span in ("minute", "day", "ever")] == [
-        80,
-        80,
-        80,
-    ]
+    assert [gone(outbox.connection, span) for span in SPANS] == [80] * 4
 
 
 def test_what_is_rolled_back_still_waits(outbox: Outbox) -> None:
@@ -111,10 +108,6 @@ def test_what_had_gone_before_the_count_began_is_counted(
 
         migrate(empty_database)
 
-        assert [gone(connection, span) for span in ("minute", "day", "ever")] == [
-            3,
-            3,
-            3,
-        ]
+        assert [gone(connection, span) for span in SPANS] == [3] * 4
         longest = "SELECT max(longest_wait) = '7 s' FROM counterfoil.outbox_gone"
         assert connection.execute(longest).fetchall() == [(True,)]
