@@ -16,10 +16,11 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.database
 
-# Ten topics, 5,000 minutes of each: three days and a half; all but the last is gone.
+# Ten topics, 5,000 minutes of each: three days and a half, five tenants in turn; all
+# but the last is gone.
 LAID = """
 WITH minutes AS MATERIALIZED (
-    SELECT topic, n, t * 5000 + n AS position,
+    SELECT topic, n, t * 5000 + n AS position, 'tenant ' || n % 5 AS tenant,
            date_trunc('minute', counterfoil.now())
                - (5000 - n) * interval '1 minute' AS at
       FROM unnest(ARRAY['order.paid', 'addon.purchased', 'wallet.credited',
@@ -32,29 +33,29 @@ WITH minutes AS MATERIALIZED (
     INSERT INTO counterfoil.events
            (position, tenant_id, stream_id, version, type, schema, data, meta,
             recorded_at)
-    SELECT position, 'default', counterfoil.uuid7(), 1, topic, 1, '{}', '{}', at
+    SELECT position, tenant, counterfoil.uuid7(), 1, topic, 1, '{}', '{}', at
       FROM minutes
 ), outbox AS (
     INSERT INTO counterfoil.outbox
            (id, position, tenant_id, topic, stream_id, version, data, published_at)
-    SELECT counterfoil.uuid7(), position, 'default', topic, counterfoil.uuid7(), 1,
+    SELECT counterfoil.uuid7(), position, tenant, topic, counterfoil.uuid7(), 1,
            '{}', CASE WHEN n < 5000 THEN at END
       FROM minutes
 ), counts AS (
-    SELECT s.span, topic, counterfoil.lag_begins(s.span, at) AS begins_at,
+    SELECT s.span, topic, counterfoil.lag_begins(s.span, at) AS begins_at, tenant,
            counterfoil.lag_block(s.span, position) AS block, count(*) AS recorded,
            min(position) AS first_position, max(position) AS last_position,
            min(at) AS first_at, max(at) AS last_at,
            count(*) FILTER (WHERE n < 5000) AS gone
       FROM minutes CROSS JOIN (VALUES ('minute'), ('hour'), ('day'), ('ever')) s (span)
-     GROUP BY 1, 2, 3, 4
+     GROUP BY 1, 2, 3, 4, 5
 ), gone AS (
     INSERT INTO counterfoil.outbox_gone
-    SELECT span, topic, begins_at, 'default', block, gone, '1 s'
+    SELECT span, topic, begins_at, tenant, block, gone, '1 s'
       FROM counts WHERE gone > 0
 )
 INSERT INTO counterfoil.read_outbox_lag_a
-SELECT span, topic, begins_at, 'default', block, recorded, first_position,
+SELECT span, topic, begins_at, tenant, block, recorded, first_position,
        last_position, first_at, last_at
   FROM counts
 """
@@ -76,9 +77,9 @@ def test_few_rows_are_looked_at_and_each_by_an_index(database: TestDatabase) -> 
     week = SeriesAsked(since=timedelta(hours=8), step="1m", topic="order.paid")
     asked: dict[str, tuple[Callable[[], object], int]] = {
         # Of ten topics: their sums, their days, a day's hours, an hour's minutes.
-        "now": (lag, 10 * (1 + 5 + 24 + 60 + 2)),
-        "a topic": (lambda: lag("job.succeeded"), 1 + 5 + 24 + 60 + 2),
-        "a tenant": (lambda: lag(tenant_id="default"), 10 * (1 + 5 + 24 + 60 + 2)),
+        "now": (lag, 10 * (5 * (1 + 5 + 24) + 60 + 2)),
+        "a topic": (lambda: lag("job.succeeded"), 5 * (1 + 5 + 24) + 60 + 2),
+        "a tenant": (lambda: lag(tenant_id="tenant 0"), 10 * (1 + 5 + 24 + 12 + 2)),
         "a series": (lambda: lag.series(week), 482),
     }
 
