@@ -1,6 +1,6 @@
 """The measures of this family, over tables that are filled before the first round."""
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from typing import Final
 
@@ -8,13 +8,18 @@ from bench.ground import Ground
 from bench.lines import Measure
 from bench.lists.asking import Asking
 from bench.lists.cases import CASES
+from bench.lists.laid import outbox
+from bench.lists.laid.attempts import ATTEMPTS
 from bench.lists.rows import lay
+from bench.lists.telling import Telling, stories_of
 from bench.sizes import FULL, Sizes
-from infrastructure.postgres.database import connect
+from domain.outbox import TOPICS
+from infrastructure.postgres.database import Connection, connect
 
 ROWS: Final = 1_000_000
 """Of each list."""
 _LEAST: Final = 200
+_DAYS: Final = 2 * 365
 
 
 @contextmanager
@@ -26,14 +31,37 @@ def measures(place: Ground, sizes: Sizes) -> Generator[Sequence[Measure]]:
     share = min(1.0, sizes.drained_jobs / FULL.drained_jobs)
     rows = max(_LEAST, int(ROWS * share))
     with ExitStack() as stack:
-        askings: list[Measure] = []
-        for case in CASES:
-            conninfo = stack.enter_context(place.database())
-            connection = stack.enter_context(closing(connect(conninfo)))
-            lay(connection, case.table, case.rows, rows)
-            connection.execute(f"VACUUM counterfoil.{case.table}".encode())
-            asking = Asking(case, rows, connection)
+        conninfo = stack.enter_context(place.database())
+        connection = stack.enter_context(closing(connect(conninfo)))
+        _lay_all(connection, rows)
+        askings = [Asking(case, rows, connection) for case in CASES]
+        for asking in askings:
             asking.prepare()
-            askings.append(asking)
         place.checkpoint()
-        yield askings
+
+        @contextmanager
+        def lend() -> Generator[Connection]:
+            yield connection
+
+        yield [*askings, Telling(lend, rows, stories_of(connection))]
+
+
+def _lay_all(connection: Connection, rows: int) -> None:
+    """Fill each table once, whichever lists show it."""
+    for table, columns in {case.table: case.rows for case in CASES}.items():
+        _lay(connection, table, columns, rows)
+    _lay(connection, "read_attempts_a", ATTEMPTS, rows)
+    for table, laid in (
+        ("read_outbox_lag_a", outbox.recorded),
+        ("outbox_gone", outbox.gone),
+    ):
+        days = min(_DAYS * len(TOPICS), rows)
+        for span, n in (("minute", rows), ("day", days), ("ever", len(TOPICS))):
+            _lay(connection, table, laid(span), n)
+
+
+def _lay(
+    connection: Connection, table: str, columns: Mapping[str, str], rows: int
+) -> None:
+    lay(connection, table, columns, rows)
+    connection.execute(f"VACUUM counterfoil.{table}".encode())
