@@ -32,6 +32,7 @@ TAUGHT = (
     "incidents",
     "projections",
     "read-models",
+    "positions",
 )
 """Documents that teach by tasks, each a world of its own."""
 

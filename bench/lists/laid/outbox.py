@@ -1,4 +1,4 @@
-"""Messages by topic, minute and day: nearly all are gone, of each hour a few wait."""
+"""Messages by topic, minute, hour and day: nearly all are gone, a few an hour wait."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -7,7 +7,12 @@ from domain.outbox import TOPICS
 
 _TOPIC: Final = f"(ARRAY{sorted(TOPICS)})[1 + n % {len(TOPICS)}]"
 _STEP: Final = f"n / {len(TOPICS)}"
-_WAITS: Final = {"minute": f"{_STEP} % 60 = 59", "day": f"{_STEP} = 1", "ever": "true"}
+_WAITS: Final = {
+    "minute": f"{_STEP} % 60 = 59",
+    "hour": "true",
+    "day": f"{_STEP} = 1",
+    "ever": "true",
+}
 """Where some do: in each hour, of yesterday, ever."""
 
 
