@@ -4,7 +4,6 @@ claim       one builder of a projection at a time, for as long as its process li
 spare       what is under way in the spare table: begun, resumed, dropped
 emptying    the spare table is emptied
 folding     the spare table is brought up to a position
-reading_ahead  the next batch is read while the present one is written
 promotion   the swap: the spare table is live
 rebuild     fold from zero, then swap
 comparison  two tables of one shape, row by row

@@ -20,8 +20,8 @@ from infrastructure.projecting.builds.emptying import QUIET_SECONDS, empty
 from infrastructure.projecting.builds.errors import BuildLostError, FeedHeldError
 from infrastructure.projecting.builds.folding import BATCH, Folding, Pace, held
 from infrastructure.projecting.builds.promotion import Promoted, Promotion
-from infrastructure.projecting.builds.reading_ahead import ReadingAhead
 from infrastructure.projecting.builds.spare import Begun, begin, drop, positions
+from infrastructure.projecting.projector import Projector
 from projections.builds import Abandoned, Rebuilt, Tell
 from projections.read_models.all import AnyProjection
 from projections.read_models.slots import other_slot, table_name
@@ -57,10 +57,8 @@ class Rebuild:
         """
         name = projection.name
         pace = Pace(name, "rebuild", tell)
-        with (
-            claimed(self.database, name, lambda: pace.at("waiting")) as claim,
-            ReadingAhead(self.database) as projector,
-        ):
+        with claimed(self.database, name, lambda: pace.at("waiting")) as claim:
+            projector = Projector(self.database)
             began_at = time.monotonic()
             begun = begin(
                 self.database, name, projection.schema, "rebuild", seconds=self.quiet_s

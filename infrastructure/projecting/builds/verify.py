@@ -24,8 +24,8 @@ from infrastructure.projecting.builds.folding import (
     Pace,
     held,
 )
-from infrastructure.projecting.builds.reading_ahead import ReadingAhead
 from infrastructure.projecting.builds.spare import begin, end, positions
+from infrastructure.projecting.projector import Projector
 from projections.builds import Tell, Verified
 from projections.read_models.all import AnyProjection
 from projections.read_models.slots import other_slot
@@ -54,10 +54,8 @@ class Verify:
         name = projection.name
         pace = Pace(name, "verify", tell)
         began_at = time.monotonic()
-        with (
-            claimed(self.database, name, lambda: pace.at("waiting")) as claim,
-            ReadingAhead(self.database) as projector,
-        ):
+        with claimed(self.database, name, lambda: pace.at("waiting")) as claim:
+            projector = Projector(self.database)
             begun = begin(self.database, name, projection.schema, "verify")
             folding = Folding(
                 projector=projector,
