@@ -154,7 +154,7 @@ drifts = st.one_of(
     ),
     st.builds(entitlement.DriftResolved, kind=st.sampled_from(KINDS[:2])),
 )
-entitlement_lives = st.one_of(
+standings = st.one_of(
     st.builds(
         entitlement.DesiredChanged,
         desired_version=versions,
@@ -164,6 +164,11 @@ entitlement_lives = st.one_of(
         upcoming=upcoming(),
         paused_at=maybe,
     ),
+    st.builds(entitlement.Disabled, desired_version=versions),
+    st.builds(entitlement.Enabled, desired_version=versions),
+)
+entitlement_lives = st.one_of(
+    standings,
     st.builds(entitlement.Paused, desired_version=versions, paused_at=moments),
     st.builds(
         entitlement.Resumed,
@@ -171,8 +176,6 @@ entitlement_lives = st.one_of(
         desired=desired,
         upcoming=upcoming(),
     ),
-    st.builds(entitlement.Disabled, desired_version=versions),
-    st.builds(entitlement.Enabled, desired_version=versions),
     st.builds(entitlement.Seen, observed=observed),
     drifts,
 )
@@ -204,7 +207,7 @@ def history(
 
 def any_order(lives: st.SearchStrategy[Event]) -> st.SearchStrategy[list[Event]]:
     """Return lists of events that make sense or do not."""
-    return st.lists(lives, max_size=10)
+    return st.lists(lives, min_size=4, max_size=14)
 
 
 @st.composite

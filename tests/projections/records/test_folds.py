@@ -32,14 +32,14 @@ from tests.projections.records.histories import (
 type Book = Callable[[Iterable[Told]], Rows]
 
 
-FEW = settings(max_examples=40)
+FEW = settings(max_examples=60)
 
 
 def assert_equal(
     projection: Projection[Any], book: Book, events: list[RecordedEvent]
 ) -> None:
-    """Fail unless both tell the same after each of the last few events."""
-    for n in range(max(len(events) - 2, 1), len(events) + 1):
+    """Fail unless both tell the same after each event."""
+    for n in range(1, len(events) + 1):
         assert folded(projection, events[:n]) == book(as_told(events[:n]))
 
 
@@ -58,6 +58,12 @@ def test_an_order(events: list[RecordedEvent]) -> None:
 @FEW
 @given(history(histories.entitlement_births, any_order(histories.entitlement_lives)))
 def test_an_entitlement(events: list[RecordedEvent]) -> None:
+    assert_equal(Entitlements(), entitlements.told, events)
+
+
+@FEW
+@given(history(histories.entitlement_births, any_order(histories.standings)))
+def test_what_ends_its_disabling(events: list[RecordedEvent]) -> None:
     assert_equal(Entitlements(), entitlements.told, events)
 
 
