@@ -12,7 +12,9 @@ import pytest
 from tests.crash.projections.conftest import Projecting, Scene
 from tests.crash.projections.ledger import n_moves
 from tests.fixtures.workers import QUEUES, until, worker_here
+from tests.limits.room import limit
 from tests.processor.rig import NOOP
+from tests.projecting.runner.here import runner_here
 
 pytestmark = [pytest.mark.crash, pytest.mark.usefixtures("heads_equal_folds")]
 
@@ -26,6 +28,7 @@ class Killer:
 
     def bring(self, kills: int) -> None:
         """Let so many be killed, each under way; then let everything end."""
+        limit(self.scene.connection)
         with worker_here(self.scene.database, NOOP, queues=QUEUES):
             self.crew = [self.begin(0), self.begin(1)]
             for n in range(kills):
@@ -35,8 +38,11 @@ class Killer:
                 until(partial(self.has_moved, enough))
                 self.kill_the_leader(n)
             until(self.is_drained)
+        for each in self.crew:
+            each.kill()
         self.scene.pass_their_time()
-        self.scene.assert_all_is_well()
+        with runner_here(self.scene.database):
+            self.scene.assert_all_is_well()
 
     def begin(self, n: int) -> Projecting:
         return self.scene.start(f"runner {n}", batch=self.dice.choice([3, 10, 40]))
