@@ -33,6 +33,10 @@ _EVENTS_PER_ORDER: Final = 500
 _JOBS_PER_ORDER: Final = 4
 
 _AGO: Final = datetime(2026, 1, 1, tzinfo=UTC)
+_WORKER: Final = Actor(type="worker", id="bench:1")
+_OPERATOR: Final = Actor(type="operator", id="bench")
+_CANCELLED: Final = 20
+"""One of so many jobs is cancelled before it runs."""
 _OWNER: Final = jobs.Owner("bench", 1, UUID(int=1))
 
 _OUR_ID: Final = re.compile(
@@ -83,8 +87,10 @@ def lives(n: int) -> Iterator[EventRow]:
     """Return lives of jobs: one in ten fails once, one in a hundred dies of it."""
     for each in range(n):
         stream_id = new_id()
+        is_cancelled = each % _CANCELLED == 1
         meta = Meta(
-            actor=Actor(type="worker", id="bench:1"),
+            actor=_OPERATOR if is_cancelled else _WORKER,
+            reason="to be measured" if is_cancelled else None,
             correlation_id=f"job:{stream_id}",
             commit_id=new_id(),
         )
@@ -115,6 +121,9 @@ def _life(n: int) -> Iterator[Event]:
         max_attempts=None,
         deadline=None,
     )
+    if n % _CANCELLED == 1:
+        yield jobs.Cancelled(attempt=0, code="cancelled_by_operator")
+        return
     yield jobs.Claimed(attempt=1, owner=_OWNER, token=2, lease_seconds=60)
     if n % 10:
         yield jobs.Succeeded(attempt=1, token=2, result=None)

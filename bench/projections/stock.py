@@ -156,12 +156,13 @@ def follow(conninfo: str, fold: Fold[Any], events: int) -> float:
     Raises:
         BenchError: they were not followed to the end.
     """
+    _prepare(conninfo, fold)
     done = threading.Event()
     view = type("View_", (View,), {"fold": fold, "statements": _statements(fold)})
     told = {
         "name": _SCHEMA,
         "topics": tuple(topic_of(each.tag, each.schema) for each in fold.events),
-        "last": _prepare(conninfo, fold, events),
+        "last": last_position(conninfo, fold, events),
         "done": done,
     }
     began = time.monotonic()
@@ -180,6 +181,17 @@ def follow(conninfo: str, fold: Fold[Any], events: int) -> float:
         return time.monotonic() - began
 
 
+def last_position(conninfo: str, fold: Fold[Any], events: int) -> int:
+    """Return the position of the last of the first `events` events that it reads.
+
+    0 when it reads none of them.
+    """
+    tags = [each.tag for each in fold.events]
+    asked = {"events": events, "tags": tags}
+    with closing(connect(conninfo)) as connection:
+        return number(connection.execute(_LAST, asked).fetchall()[0][0])
+
+
 def rows(conninfo: str, fold: Fold[Any]) -> int:
     """Return how many rows the view has."""
     count = SQL("SELECT count(*) FROM {}").format(Identifier(_SCHEMA, fold.name))
@@ -187,9 +199,8 @@ def rows(conninfo: str, fold: Fold[Any]) -> int:
         return number(connection.execute(count).fetchall()[0][0])
 
 
-def _prepare(conninfo: str, fold: Fold[Any], events: int) -> int:
-    """Make an empty view; return the position of the last event that it will see."""
-    tags = [each.tag for each in fold.events]
+def _prepare(conninfo: str, fold: Fold[Any]) -> None:
+    """Make an empty view."""
     make = _MAKE.format(
         schema=Identifier(_SCHEMA),
         table=Identifier(fold.name),
@@ -197,8 +208,6 @@ def _prepare(conninfo: str, fold: Fold[Any], events: int) -> int:
     )
     with closing(connect(conninfo)) as connection:
         connection.execute(make)
-        found = connection.execute(_LAST, {"events": events, "tags": tags}).fetchall()
-    return number(found[0][0])
 
 
 def _environment(conninfo: str) -> dict[str, str]:
