@@ -48,5 +48,6 @@ def _key(span: str) -> dict[str, str]:
 def _begins_at(span: str) -> str:
     if span == "ever":
         return "'epoch'::timestamptz"
+    # Asked once: in another minute the same step would be another one.
     back = f"{_STEP} * interval '1 {span}'"
-    return f"date_trunc('{span}', counterfoil.now(), 'UTC') - {back}"
+    return f"date_trunc('{span}', (SELECT counterfoil.now()), 'UTC') - {back}"
