@@ -10,7 +10,14 @@ from psycopg.rows import class_row, scalar_row
 
 from domain.errors import InvalidRequestError
 from projections.queries.page import Page
-from projections.queries.terms import INVALID_FILTER, MOST_VALUES, Among, Asked
+from projections.queries.terms import (
+    INVALID_FILTER,
+    MOST_VALUES,
+    Among,
+    Asked,
+    Field,
+    check,
+)
 from projections.reading import Reading
 
 _HAVING: Final = sql.SQL("""
@@ -39,6 +46,8 @@ SELECT t.stream_id, t.order_id
 """)
 
 EVERYTHING: Final = Asked()
+
+_TENANT: Final = "tenant"
 
 _NOBODY: Final = UUID(int=0)
 """No stream has this id."""
@@ -78,23 +87,20 @@ def told_by_streams(reading: Reading, asked: Asked, field: str, found_by: str) -
 
 
 def _streams(reading: Reading, term: Among, asked: Asked, found_by: str) -> Among:
-    if not 1 <= len(term.values) <= MOST_VALUES:
-        return term  # refused with every other one
     name, _, column = found_by.partition(".")
-    if not all(isinstance(value, str) and "\0" not in value for value in term.values):
-        raise InvalidRequestError(INVALID_FILTER, term.field, "is of type text")
+    tenants = [
+        each
+        for each in asked.terms
+        if isinstance(each, Among) and each.field == _TENANT
+    ]
+    text = {term.field: Field(column, "text"), _TENANT: Field("tenant_id", "text")}
+    check(Asked(terms=(term, *tenants)), text, leading="")
     statement = _HAVING.format(
         table=reading.tables[name], column=sql.Identifier(column)
     )
-    tenants = [
-        value
-        for each in asked.terms
-        if isinstance(each, Among) and each.field == "tenant"
-        for value in each.values
-    ]
     parameters = {
         "values": list(term.values),
-        "tenants": tenants or None,
+        "tenants": [value for each in tenants for value in each.values] or None,
         "limit": MOST_VALUES + 1,
     }
     with reading.connection.cursor(row_factory=scalar_row) as cursor:

@@ -192,8 +192,12 @@ def test_nobodys_records_are_an_empty_page(lived: Life, name: str) -> None:
     page = ask(Asked(terms=(Among("customer", ("nobody at all",)),), is_counted=True))
 
     assert (page.items, page.next, page.count.value) == ((), None, 0)
-    with pytest.raises(InvalidRequestError, match="customer"):
-        ask(Asked(terms=(Among("customer", (1,)),)))
+    for value in (1, "a\0b", "\ud800"):
+        with pytest.raises(InvalidRequestError, match="customer"):
+            ask(Asked(terms=(Among("customer", (value,)),)))
+    for terms in (Among("tenant", ("\ud800",)), Between("customer", least=1)):
+        with pytest.raises(InvalidRequestError):
+            ask(Asked(terms=(Among("customer", ("ann",)), terms)))
 
 
 def test_by_default_operations_need_a_human_and_drifts_are_open(lived: Life) -> None:
