@@ -52,7 +52,7 @@ class Rebuilt(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     events: int
     """Events that were folded by this command."""
     set_aside: int
-    """Events that could not be folded."""
+    """Events that could not be folded, with those behind them in their streams."""
     seconds: float
     per_second: float
     """Positions of the log per second."""

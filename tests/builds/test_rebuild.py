@@ -7,6 +7,7 @@ from infrastructure.postgres.database import Database
 from infrastructure.projecting.builds.promotion import Promotion
 from infrastructure.projecting.builds.rebuild import Rebuild
 from infrastructure.projecting.builds.spare import begin
+from projections.builds import Progress
 from projections.read_models.all import ALL
 from tests.builds.world import (
     ANN,
@@ -149,6 +150,25 @@ def test_the_live_rows_may_be_further_when_the_new_ones_are_done(world: World) -
         rebuilt = world.rebuild(tell)
 
     assert rebuilt.position >= rebuilt.live_before > 0
+    world.require_right()
+
+
+def test_whoever_is_quicker_again_and_again_has_to_wait_in_the_end(
+    world: World,
+) -> None:
+    world.live(4)
+    quicker: list[int] = []
+
+    def tell(now: Progress) -> None:
+        world.live(1)
+        if now.phase == "folding" and len(quicker) < 6:
+            quicker.append(now.done)
+            world.follow()
+
+    rebuilt = world.rebuild(tell)
+
+    assert len(quicker) == 6
+    assert rebuilt.position >= rebuilt.live_before > quicker[-1]
     world.require_right()
 
 

@@ -76,7 +76,6 @@ class Folding:
     position: int
     events: int = 0
     """Folded since it was made."""
-    set_aside: int = 0
     batch: int = BATCH
 
     def __post_init__(self) -> None:
@@ -110,7 +109,6 @@ class Folding:
         if advanced.state in {State.ADVANCED, State.OVERTAKEN, State.UP_TO_DATE}:
             self.position = self.pace.done = advanced.position
             self.events += advanced.events
-            self.set_aside += advanced.set_aside
             self.pace.at("folding")
             return advanced.state is not State.UP_TO_DATE
         raise BuildLostError(self.projection.name)

@@ -9,6 +9,7 @@ from domain.operators.events import ProjectionPromoted
 from infrastructure.errors import CommitUnknownError
 from infrastructure.ids import new_id
 from infrastructure.postgres.database import Connection, Database
+from infrastructure.postgres.heads.table import number
 from infrastructure.projecting.builds.errors import BuildLostError
 from infrastructure.projecting.builds.spare import (
     State,
@@ -25,6 +26,13 @@ UPDATE counterfoil.projections
  WHERE name = %(name)s
 """
 
+_COUNT: Final = """
+SELECT count(*)
+  FROM counterfoil.projection_set_aside
+ WHERE projection = %(name)s
+   AND slot = %(slot)s
+"""
+
 
 class Promoted(NamedTuple):
     """What the swap has found and done."""
@@ -33,6 +41,8 @@ class Promoted(NamedTuple):
     live_before: int
     event: int
     """The position of the event that tells it."""
+    set_aside: int
+    """Events that wait in the promoted slot, whenever they were set aside."""
     is_paused: bool
 
 
@@ -81,6 +91,7 @@ class Promotion:
         # The row's lock keeps both positions: every batch shares it until its end.
         asked = {"name": self._name, "slot": self._slot, "schema": self._schema}
         connection.execute(_SWAP, asked)
+        aside = number(connection.execute(_COUNT, asked).fetchall()[0][0])
         forget(connection, self._name, other_slot(self._slot))
         event = remark(
             connection,
@@ -94,7 +105,7 @@ class Promotion:
             self._stream,
         )
         paused = state.paused_at is not None
-        self._sent = Promoted(position, live_before, event, paused)
+        self._sent = Promoted(position, live_before, event, aside, paused)
         return self._sent
 
     def _require_mine(self, state: State) -> None:

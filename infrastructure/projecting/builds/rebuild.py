@@ -151,7 +151,7 @@ def _rebuilt(
         position=promoted.position,
         live_before=promoted.live_before,
         events=folding.events,
-        set_aside=folding.set_aside,
+        set_aside=promoted.set_aside,
         seconds=seconds,
         per_second=(promoted.position - begun.position) / seconds,
         promoted_at=promoted.event,
