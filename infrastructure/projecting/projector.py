@@ -71,6 +71,8 @@ class Projector:
         self._datastore = PooledDatastore(connections)
         self._turn = threading.Lock()
         self._places: dict[tuple[str, str | None], _Place] = {}
+        self._bounds: dict[tuple[str, str | None], int] = {}
+        """Where the last batch ended that was refused: the guilty one is before it."""
         self._targets: dict[tuple[type[AnyProjection], str], Target] = {}
 
     def advance(
@@ -97,6 +99,7 @@ class Projector:
             if isinstance(found, Advanced):
                 return found
             place = found
+        until = self._bounded(key, place, until)
         batch = (
             self._batches.live(place.position, until, most)
             if slot is None
@@ -109,6 +112,16 @@ class Projector:
         if told.state is State.ADVANCED:
             self._places[key] = _Place(place.slot, told.position, time.monotonic())
         return told
+
+    def _bounded(
+        self, key: tuple[str, str | None], place: _Place, until: int | None
+    ) -> int | None:
+        """Return how far to go at most: not beyond what was refused as a whole."""
+        bound = self._bounds.get(key)
+        if bound is None or bound <= place.position:
+            self._bounds.pop(key, None)
+            return until
+        return bound if until is None else min(until, bound)
 
     def _look(self, projection: AnyProjection, slot: str | None) -> _Place | Advanced:
         seen_at = time.monotonic()
@@ -159,6 +172,8 @@ class Projector:
                     races += 1
                     if races <= _REPEATS:
                         continue
+                name = projection.name
+                self._bounds[name, place.slot if is_build else None] = batch.until
                 batch = self._halved(target, batch, error, refused)
                 continue
             if isinstance(told, State):

@@ -83,6 +83,17 @@ class Mishaps:
 
         _HOOKS[id(self._connection)] = hook
 
+    def count(self, word: str) -> list[str]:
+        """Return where statements that hold a word will be written down."""
+        seen: list[str] = []
+
+        def hook(statement: str) -> None:
+            if word in statement:
+                seen.append(statement)
+
+        _HOOKS[id(self._connection)] = hook
+        return seen
+
     def freeze_before(self, statement: int) -> None:
         """Stop the process before one of the statements to come, until it is thawed."""
         left = [statement]

@@ -19,6 +19,7 @@ from projections.read_models.projection import Key
 from tests.fixtures.database import TestDatabase
 from tests.fixtures.read_models import assert_read_model_holds, rows_of
 from tests.log.jobs import CLAIM, SUCCESS, appending, births, job_refs, written
+from tests.projecting.mishaps import Mishaps
 from tests.projecting.poison import add
 
 pytestmark = pytest.mark.database
@@ -176,6 +177,30 @@ def test_a_row_that_the_table_refuses_is_found_by_halving(
     assert position == n + 1
     assert "not_this_one" in reason
     assert set(states(connection)) == {ref.id for ref in refs if ref != refs[n]}
+
+
+def test_what_was_refused_as_a_whole_is_not_written_as_a_whole_again(
+    store: BatchStore, database: TestDatabase
+) -> None:
+    connection = database.connect()
+    refs = job_refs(64)
+    written(store.commit([births(refs)]))
+    connection.execute(
+        f"""
+        ALTER TABLE counterfoil.read_jobs_a
+          ADD CONSTRAINT not_this_one CHECK (stream_id <> '{refs[62].id}')
+        """
+    )
+    mishaps = Mishaps(database.conninfo)
+    writes = mishaps.count('INSERT INTO "counterfoil"."read_jobs_a"')
+
+    told = to_the_end(Projector(mishaps))
+    mishaps.close()
+
+    assert [position for position, _ in aside(connection)] == [63]
+    assert told[0].position == 32
+    # The whole, then a half each time; the last one goes by itself.
+    assert len(writes) <= 2 * 6 + 2
 
 
 def test_a_value_that_no_column_holds_is_set_aside(
