@@ -6,7 +6,7 @@ queue or a tenant is packed once for the whole column.
 
 import struct
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Final, LiteralString, NamedTuple
 
 import msgspec
@@ -38,11 +38,20 @@ def _text(value: str) -> bytes:
     return len(told).to_bytes(4) + told
 
 
-def _instant(value: datetime) -> bytes:
+def _microseconds(value: datetime) -> int:
     since = value - EPOCH
-    return _LONG.pack(
-        8, since.days * _DAY + since.seconds * _SECOND + since.microseconds
-    )
+    return since.days * _DAY + since.seconds * _SECOND + since.microseconds
+
+
+_FIRST: Final = _microseconds(datetime.min.replace(tzinfo=UTC))
+_LAST: Final = _microseconds(datetime.max.replace(tzinfo=UTC))
+
+
+def _instant(value: datetime) -> bytes:
+    told = _microseconds(value)
+    if not _FIRST <= told <= _LAST:
+        raise OverflowError  # PostgreSQL would take it, and nobody could read it back
+    return _LONG.pack(8, told)
 
 
 def _document(value: object) -> bytes:
@@ -85,6 +94,17 @@ TYPES: Final[Mapping[str, ColumnType]] = {
 """Types of columns, as `format_type` names them."""
 
 
+UNFIT_ERRORS: Final = (
+    struct.error,
+    UnicodeEncodeError,
+    TypeError,
+    AttributeError,
+    OverflowError,
+    RecursionError,
+)
+"""What packing raises when a value is none of its column's type."""
+
+
 class ColumnArray(PackedArray):
     """One column of many rows; give it as `%(name)b::<its type's array>`."""
 
@@ -94,9 +114,7 @@ class ColumnArray(PackedArray):
     def __init__(self, kind: ColumnType, values: Sequence[Any]) -> None:
         """Pack `values`; None is NULL.
 
-        Raises:
-            struct.error, UnicodeEncodeError, TypeError, AttributeError, OverflowError:
-                one of them is no value of that type.
+        Raises one of `UNFIT_ERRORS` when one of them is no value of that type.
         """
         pack = kind.pack
         if kind.repeats:

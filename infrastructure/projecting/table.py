@@ -4,7 +4,6 @@ Nothing here is planned by statistics: keys are looked up one by one in the prim
 key's index, also in a table that nobody has ever analyzed.
 """
 
-import struct
 from collections.abc import Collection, Sequence
 from typing import Any, Final
 
@@ -15,7 +14,12 @@ from psycopg.rows import tuple_row
 from psycopg.sql import SQL, Composed, Identifier, Placeholder
 
 from infrastructure.errors import InfrastructureError
-from infrastructure.projecting.columns import TYPES, ColumnArray, ColumnType
+from infrastructure.projecting.columns import (
+    TYPES,
+    UNFIT_ERRORS,
+    ColumnArray,
+    ColumnType,
+)
 from projections.read_models.all import AnyProjection
 from projections.read_models.projection import Key
 from projections.read_models.slots import table_name
@@ -173,17 +177,8 @@ def _packed(
             f"c{n}": ColumnArray(kind, values)
             for n, (kind, values) in enumerate(zip(kinds, columns, strict=True))
         }
-    except _UNFIT as error:
+    except UNFIT_ERRORS as error:
         raise UnwritableError(type(error).__name__) from error
-
-
-_UNFIT: Final = (
-    struct.error,
-    UnicodeEncodeError,
-    TypeError,
-    AttributeError,
-    OverflowError,
-)
 
 
 def read_table(
