@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 from contextlib import closing
+from datetime import datetime
+from functools import partial
 from typing import Any, ClassVar, override
 
 import psycopg
@@ -134,6 +136,35 @@ def test_one_that_other_code_has_folded_is_given_back_to_whoever_has_that_code(
         with runner_here(database, projections=(NewerJobs(),)) as newer:
             newer.wait_for("projection led", projection="jobs", term=2)
             until(lambda: is_caught_up(connection))
+
+
+def test_a_runner_that_can_lead_nothing_goes_on_looking(
+    database: TestDatabase, connection: psycopg.Connection[Any]
+) -> None:
+    with runner_here(database, projections=(NewerJobs(),)) as events:
+        events.wait_for("projection left", projection="jobs")
+        for _ in range(2):
+            before = last_asked_at(connection)
+            until(partial(has_asked, connection, before))
+        assert events.of("projecting failed") == []
+        assert events.of("projecting lost the database") == []
+
+
+def last_asked_at(connection: psycopg.Connection[Any]) -> datetime:
+    """Return when it has last asked the database anything."""
+    ((at,),) = connection.execute(
+        """
+        SELECT max(query_start) FROM pg_stat_activity
+         WHERE application_name = 'here' AND datname = current_database()
+        """
+    ).fetchall()
+    assert isinstance(at, datetime)
+    return at
+
+
+def has_asked(connection: psycopg.Connection[Any], since: datetime) -> bool:
+    """Return whether it has asked again."""
+    return last_asked_at(connection) > since
 
 
 @pytest.fixture
