@@ -64,7 +64,7 @@ class Done(msgspec.Struct, frozen=True, kw_only=True):
     after: Followed
     event: Switch | None
     position: int
-    """Of the event; 0 without one."""
+    """Of the event; without one, not before that which made it so."""
 
 
 class Retried(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -112,7 +112,7 @@ class Switched(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     events: tuple[str, ...]
     """Tags of the events that were written; none: it was so already."""
     position: int
-    """A reader at this position of the log sees them; 0 when there are none."""
+    """A reader at this position of the log sees them, or that it was so already."""
     retried: Retried | None = None
     """What became of what was set aside; None: nothing was."""
 

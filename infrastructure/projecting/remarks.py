@@ -17,6 +17,8 @@ _POSITION: Final = """
 SELECT position FROM counterfoil.events WHERE stream_id = %(stream)s AND version = 1
 """
 
+_LAST: Final = "SELECT last_value FROM counterfoil.position_seq"
+
 
 def remark(
     connection: Connection, event: OperatorEvent, meta: Meta, stream_id: UUID
@@ -36,6 +38,12 @@ def remark(
     group = Group((ref,), lambda _locked, _now: (change,), meta)
     # The stream is new, so its id tells this transaction from any other.
     return write(connection, [(group, (change,))], stream_id)[stream_id]
+
+
+def last(connection: Connection) -> int:
+    """Return a position that nothing committed before now is behind."""
+    ((position,),) = connection.execute(_LAST).fetchall()
+    return int(str(position))
 
 
 def position_of(connection: Connection, stream_id: UUID) -> int | None:

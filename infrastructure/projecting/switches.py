@@ -36,7 +36,7 @@ from infrastructure.postgres.heads.table import (
 )
 from infrastructure.projecting.advanced import Resumed
 from infrastructure.projecting.projector import Projector
-from infrastructure.projecting.remarks import position_of, remark
+from infrastructure.projecting.remarks import last, position_of, remark
 from projections.read_models.all import BY_NAME, AnyProjection
 
 if TYPE_CHECKING:
@@ -157,7 +157,8 @@ class _Change:
                     return Done(after=before, event=self._sent, position=position)
             event = self._decide(before)
             if event is None:
-                return Done(after=before, event=None, position=0)
+                # Whoever made it so has committed: he has held the same lock.
+                return Done(after=before, event=None, position=last(connection))
             self._write(connection, event)
             after = self._read(connection) or before
             self._sent = event

@@ -98,6 +98,7 @@ def test_the_same_once_more_changes_nothing(
     again = projections.pause(JOBS, MOVE)
 
     assert (again.events, again.pause) == ((), first.pause)
+    assert again.position >= first.position > 0
     assert len(recorded(connection)) == 1
 
 
