@@ -64,11 +64,14 @@ AS $$
 BEGIN
     EXECUTE format('
         INSERT INTO counterfoil.outbox_gone AS g (span, topic, begins_at, tenant_id, block, gone, longest_wait)
-        SELECT s.span, e.type, counterfoil.lag_begins(s.span, e.recorded_at), e.tenant_id,
-               counterfoil.lag_block(s.span, e.position), sum(c.gone),
-               greatest(max(c.published_at - e.recorded_at), ''0'')
-          FROM (%s) c
-          JOIN counterfoil.events e ON e.position = c.position
+        SELECT s.span, m.topic, counterfoil.lag_begins(s.span, m.begins_at), m.tenant_id,
+               CASE s.span WHEN ''minute'' THEN m.block ELSE 0 END, sum(m.gone), max(m.longest_wait)
+          FROM (SELECT e.type AS topic, counterfoil.lag_begins(''minute'', e.recorded_at) AS begins_at, e.tenant_id,
+                       counterfoil.lag_block(''minute'', e.position) AS block, sum(c.gone) AS gone,
+                       greatest(max(c.published_at - e.recorded_at), ''0'') AS longest_wait
+                  FROM (%s) c
+                  JOIN counterfoil.events e ON e.position = c.position
+                 GROUP BY 1, 2, 3, 4) m
          CROSS JOIN (VALUES (''minute''), (''hour''), (''day''), (''ever'')) s (span)
          GROUP BY 1, 2, 3, 4, 5
          ORDER BY 1, 2, 3, 4, 5

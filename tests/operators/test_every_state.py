@@ -8,7 +8,10 @@ from application.errors import ApplicationError, NotFoundError, StateConflictErr
 from application.operators.action import Done
 from tests.operators.world import GENERIC, SERVED, World, bring
 
-pytestmark = [pytest.mark.database, pytest.mark.usefixtures("heads_equal_folds")]
+pytestmark = [
+    pytest.mark.database,
+    pytest.mark.usefixtures("heads_equal_folds", "messages_equal_events"),
+]
 
 REFUSED = "state_conflict"
 NOBODY = "01a229d7-fb57-790b-948f-7284b737919a"

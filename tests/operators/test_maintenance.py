@@ -23,7 +23,10 @@ from infrastructure.postgres.windows import PostgresWindows
 from tests.fixtures.database import TestDatabase
 from tests.operators.world import World
 
-pytestmark = [pytest.mark.database, pytest.mark.usefixtures("heads_equal_folds")]
+pytestmark = [
+    pytest.mark.database,
+    pytest.mark.usefixtures("heads_equal_folds", "messages_equal_events"),
+]
 
 PLANNED = Planned(notice_ru="Идут работы", notice_en="We are at work")
 TOGGLES = 60

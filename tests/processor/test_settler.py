@@ -30,7 +30,10 @@ from tests.store.groups import (
     tags,
 )
 
-pytestmark = [ON_BOTH_SERVERS, pytest.mark.usefixtures("heads_equal_folds")]
+pytestmark = [
+    ON_BOTH_SERVERS,
+    pytest.mark.usefixtures("heads_equal_folds", "messages_equal_events"),
+]
 
 
 def ref(held: Held) -> Ref:

@@ -111,6 +111,8 @@ def test_whatever_order_transactions_end_in_each_one_sees_its_own(
     database: TestDatabase, apart: ThreadPoolExecutor
 ) -> None:
     is_over = threading.Event()
+    another = threading.Semaphore(0)
+    """Released by each commit."""
 
     def write(number: int, readers: Database) -> list[str | None]:
         found: list[str | None] = []
@@ -119,8 +121,9 @@ def test_whatever_order_transactions_end_in_each_one_sees_its_own(
             with transaction(connection):
                 answer = enqueue(connection)
                 if (turn + number) % 3 == 0:
-                    # Asks for nothing, and holds the others back for a moment.
-                    connection.execute("SELECT pg_sleep(0.01)")
+                    # Holds the others back until one of them has committed, if any.
+                    another.acquire(timeout=0.05)
+            another.release()
             wanted = at_least(readers.connection, answer.position)
             found.append(seen(readers, answer.job_id, wanted))
         return found

@@ -31,7 +31,10 @@ from tests.store.groups import (
     written,
 )
 
-pytestmark = [ON_BOTH_SERVERS, pytest.mark.usefixtures("heads_equal_folds")]
+pytestmark = [
+    ON_BOTH_SERVERS,
+    pytest.mark.usefixtures("heads_equal_folds", "messages_equal_events"),
+]
 
 
 def test_a_group_writes_heads_events_and_messages_together(

@@ -29,7 +29,9 @@ from tests.fixtures.database import TestDatabase
 
 pytestmark = [
     pytest.mark.database,
-    pytest.mark.usefixtures("heads_equal_folds", "read_models_hold"),
+    pytest.mark.usefixtures(
+        "heads_equal_folds", "messages_equal_events", "read_models_hold"
+    ),
 ]
 
 CUSTOMERS = 12

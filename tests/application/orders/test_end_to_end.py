@@ -6,7 +6,10 @@ import pytest
 
 from tests.application.place import Place
 
-pytestmark = [pytest.mark.database, pytest.mark.usefixtures("heads_equal_folds")]
+pytestmark = [
+    pytest.mark.database,
+    pytest.mark.usefixtures("heads_equal_folds", "messages_equal_events"),
+]
 
 GIB = 2**30
 DAYS = timedelta(days=1)

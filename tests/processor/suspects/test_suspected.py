@@ -11,7 +11,10 @@ from tests.fixtures.database import ON_BOTH_SERVERS, TestDatabase
 from tests.fixtures.workers import enqueue, facts, history
 from tests.processor.rig import Rig
 
-pytestmark = [ON_BOTH_SERVERS, pytest.mark.usefixtures("heads_equal_folds")]
+pytestmark = [
+    ON_BOTH_SERVERS,
+    pytest.mark.usefixtures("heads_equal_folds", "messages_equal_events"),
+]
 
 DIED_ALONE = LeaseLost(cause="process_gone", died=True, was_only=True, how="signal 9")
 
