@@ -240,6 +240,8 @@ def _ask(
 
 def _subject(look: Reading, wanted: HistoryFilter) -> _Of | None:
     """Return what the id stands for: a stream, an order, else a correlation."""
+    if "\0" in wanted.key + wanted.tenant_id:
+        return None  # PostgreSQL knows no such text
     given: dict[str, object] = {"tenant_id": wanted.tenant_id, "key": wanted.key}
     with look.connection.cursor(row_factory=tuple_row) as cursor:
         stream = _stream(cursor, wanted.key)

@@ -27,6 +27,7 @@ MOST_CAUSES: Final = 1_000
 """More are not looked at: then codes are no codes but texts."""
 
 _NAME: Final = "dead_letters"
+_NO_TEXT: Final = "must not hold a NUL"
 _OF_THE_LIST: Final = "and order are filters of the list alone"
 
 # One row of the index for each cause, not for each letter.  Columns of the index are
@@ -141,6 +142,8 @@ class LetterCauses:
         """
         if wanted.queues or wanted.order is not None:
             raise InvalidRequestError(INVALID_FILTER, "queue", _OF_THE_LIST)
+        if "\0" in (wanted.tenant_id or ""):
+            raise InvalidRequestError(INVALID_FILTER, "tenant", _NO_TEXT)
         with reading(self.lend, _NAME, at_least=at_least) as look:
             rows = _rows(look, wanted)
         causes = [_cause(row) for row in rows[:MOST_CAUSES] if _is_wanted(row, wanted)]

@@ -171,6 +171,8 @@ class DeadLetters:
 def _of_order(look: Reading, wanted: LetterFilter) -> tuple[Term, ...] | None:
     """Return the terms for all that the shop's order led to; None: no such order."""
     tenant_id = wanted.tenant_id or DEFAULT_TENANT
+    if "\0" in f"{tenant_id}{wanted.order}":
+        return None  # PostgreSQL knows no such text
     given = {"tenant_id": tenant_id, "order_id": wanted.order}
     with look.connection.cursor(row_factory=tuple_row) as cursor:
         row = cursor.execute(_CORRELATION, given).fetchone()

@@ -126,7 +126,11 @@ def test_a_queue_and_an_order_are_asked_of_the_list_alone(many: Office) -> None:
 
     assert letters
     assert {letter.queue for letter in letters} == {"bulk"}
-    assert many.letters.page(LetterFilter(order="never settled")) is None
+    for nobody in ("never settled", "\0"):
+        assert many.letters.page(LetterFilter(order=nobody)) is None
+    for ask in (many.letters.causes, many.letters.page):
+        with pytest.raises(InvalidRequestError, match="tenant"):
+            ask(LetterFilter(tenant_id="\0"))
     for wanted in (LetterFilter(queues=("bulk",)), LetterFilter(order="shop:1")):
         with pytest.raises(InvalidRequestError, match="filters of the list"):
             many.letters.causes(wanted)
