@@ -28,6 +28,7 @@ from tests.log.jobs import (
     written,
 )
 from tests.log.plain import append
+from tests.projecting.mishaps import Mishaps
 
 pytestmark = [pytest.mark.database, ON_BOTH_SERVERS]
 
@@ -259,3 +260,20 @@ def test_a_build_reads_ahead_and_writes_each_batch_once(
     assert [each.position for each in told] == [4, 8, 12, 12]
     assert [each.position for each in further] == [17, 18]
     assert_read_model_holds(connection, JOBS, "b")
+
+
+def test_a_round_in_which_nothing_happens_asks_the_database_nothing(
+    store: BatchStore, database: TestDatabase
+) -> None:
+    written(store.commit([births(job_refs(2))]))
+    mishaps = Mishaps(database.conninfo)
+    projector = Projector(mishaps)
+    until = projector.horizon.current()
+    projector.advance(JOBS, until=until)
+    statements = mishaps.count("")
+
+    told = projector.advance(JOBS, until=until)
+    mishaps.close()
+
+    assert told.state is State.UP_TO_DATE
+    assert statements == []
