@@ -14,6 +14,7 @@ from psycopg.rows import class_row, tuple_row
 
 from domain.event import Instant
 from projections.connections import Lend
+from projections.queries.correlations import correlations_of
 from projections.queries.page import COUNTED, AsOf, Count
 from projections.read_models.attempts import TYPES
 from projections.reading import AtLeast, Reading, reading
@@ -24,16 +25,15 @@ _NAME: Final = "attempts"
 
 # What an id stands for is asked of heads and log, which are never behind.
 _OF_STREAM: Final = """
-SELECT e.type, e.tenant_id, e.meta->>'correlation_id'
+SELECT e.type, e.tenant_id
   FROM counterfoil.events e
  WHERE e.stream_id = %(id)s
    AND e.version = 1
 """
-_OF_ORDER: Final = """
-SELECT o.correlation_id
+_OF_OUR_ORDER: Final = """
+SELECT o.order_id
   FROM counterfoil.orders o
- WHERE o.tenant_id = %(tenant_id)s
-   AND o.order_id = %(key)s
+ WHERE o.stream_id = %(id)s
 """
 _OF_CORRELATION: Final = sql.SQL("""
 SELECT 1
@@ -45,29 +45,37 @@ SELECT 1
 """)
 
 _LINES: Final = sql.SQL("""
-SELECT stream_id, stream_kind, version, position, tenant_id, type, status, attempt,
-       code, error_code, correlation_id, recorded_at, actor_type, actor_id, token
-  FROM {table}
- WHERE {of}
-   AND position > %(after)s
- ORDER BY {order}
- LIMIT %(limit)s
+SELECT t.stream_id, t.stream_kind, t.version, t.position, t.tenant_id, t.type,
+       t.status, t.attempt, t.code, t.error_code, t.correlation_id, t.recorded_at,
+       t.actor_type, t.actor_id, t.token
+  FROM {rows}
 """)
 _COUNTS_OF: Final = sql.SQL("""
-SELECT t.type, count(*)
-  FROM (SELECT type
-          FROM {table}
-         WHERE {of}
-         ORDER BY {order}
-         LIMIT %(most)s) t
- GROUP BY t.type
+SELECT c.type, count(*)
+  FROM (SELECT t.type FROM {rows}) c
+ GROUP BY c.type
 """)
-_BY_STREAM: Final = sql.SQL("stream_id = %(stream_id)s")
-_STREAM_ORDER: Final = sql.SQL("stream_id, version")
-_BY_CORRELATION: Final = sql.SQL(
-    "tenant_id = %(tenant_id)s AND correlation_id = %(correlation_id)s"
-)
-_CORRELATION_ORDER: Final = sql.SQL("tenant_id, correlation_id, position")
+_BY_STREAM: Final = sql.SQL("""
+       {table} t
+ WHERE t.stream_id = %(stream_id)s
+   AND t.position > %(after)s
+ ORDER BY t.stream_id, t.version
+ LIMIT %(limit)s
+""")
+# Each correlation is a scan of the index in its order; few of them are merged.
+_BY_CORRELATION: Final = sql.SQL("""
+       unnest(%(correlations)s::text[]) c(id)
+ CROSS JOIN LATERAL (
+       SELECT *
+         FROM {table} r
+        WHERE r.tenant_id = %(tenant_id)s
+          AND r.correlation_id = c.id
+          AND r.position > %(after)s
+        ORDER BY r.tenant_id, r.correlation_id, r.position
+        LIMIT %(limit)s) t
+ ORDER BY t.position
+ LIMIT %(limit)s
+""")
 
 _COUNTS: Final = sql.SQL("""
 SELECT w.type, n.n
@@ -159,8 +167,7 @@ class _Of(msgspec.Struct, frozen=True):
     """What an id stands for, and how its rows are found."""
 
     word: str
-    where: sql.SQL
-    order: sql.SQL
+    rows: sql.SQL
     given: dict[str, object]
 
 
@@ -178,12 +185,13 @@ class AttemptHistory:
             of = _subject(look, wanted)
             if of is None:
                 return None
+            rows_of = of.rows.format(table=look.table)
             given = of.given | {"after": wanted.after, "limit": wanted.limit + 1}
-            statement = _LINES.format(table=look.table, of=of.where, order=of.order)
+            statement = _LINES.format(rows=rows_of)
             with look.connection.cursor(row_factory=class_row(AttemptLine)) as cursor:
                 lines = cursor.execute(statement, given).fetchall()
-            counts = _COUNTS_OF.format(table=look.table, of=of.where, order=of.order)
-            rows = _ask(look, counts, of.given | {"most": COUNTED + 1})
+            given = of.given | {"after": 0, "limit": COUNTED + 1}
+            rows = _ask(look, _COUNTS_OF.format(rows=rows_of), given)
         items = tuple(lines[: wanted.limit])
         is_whole = sum(n for _, n in rows) <= COUNTED
         relation = "eq" if is_whole else "gte"
@@ -242,36 +250,39 @@ def _subject(look: Reading, wanted: HistoryFilter) -> _Of | None:
     """Return what the id stands for: a stream, an order, else a correlation."""
     if "\0" in wanted.key + wanted.tenant_id:
         return None  # PostgreSQL knows no such text
-    given: dict[str, object] = {"tenant_id": wanted.tenant_id, "key": wanted.key}
-    with look.connection.cursor(row_factory=tuple_row) as cursor:
-        stream = _stream(cursor, wanted.key)
-        if stream is not None:
-            return stream
-        for row in cursor.execute(_OF_ORDER, given):
-            return _correlated("order", wanted.tenant_id, row[0])
-        found = _OF_CORRELATION.format(table=look.table)
-        if cursor.execute(found, given).fetchone() is not None:
-            return _correlated("correlation", wanted.tenant_id, wanted.key)
-    return None
+    stream = _stream(look.connection, wanted.key)
+    if stream is not None:
+        return stream
+    found = correlations_of(look.connection, wanted.tenant_id, wanted.key)
+    if found:
+        return _correlated("order", wanted.tenant_id, found)
+    given = {"tenant_id": wanted.tenant_id, "key": wanted.key}
+    known = _OF_CORRELATION.format(table=look.table)
+    if look.connection.execute(known, given).fetchone() is None:
+        return None
+    return _correlated("correlation", wanted.tenant_id, (wanted.key,))
 
 
-def _stream(cursor: psycopg.Cursor[tuple[Any, ...]], key: str) -> _Of | None:
+def _stream(connection: psycopg.Connection[Any], key: str) -> _Of | None:
     try:
         id_ = UUID(key)
     except ValueError:
         return None
-    for type_, tenant_id, correlation_id in cursor.execute(_OF_STREAM, {"id": id_}):
-        word = _WORDS.get(type_)
-        if word == "order":
-            return _correlated(word, tenant_id, correlation_id)
-        if word is not None:
-            return _Of(word, _BY_STREAM, _STREAM_ORDER, {"stream_id": id_})
-    return None
+    with connection.cursor(row_factory=tuple_row) as cursor:
+        birth = cursor.execute(_OF_STREAM, {"id": id_}).fetchone()
+        word = None if birth is None else _WORDS.get(birth[0])
+        if birth is None or word is None:
+            return None
+        if word != "order":
+            return _Of(word, _BY_STREAM, {"stream_id": id_})
+        order = cursor.execute(_OF_OUR_ORDER, {"id": id_}).fetchone()
+    found = () if order is None else correlations_of(connection, birth[1], order[0])
+    return _correlated(word, birth[1], found)
 
 
-def _correlated(word: str, tenant_id: str, correlation_id: str) -> _Of:
+def _correlated(word: str, tenant_id: str, correlations: tuple[str, ...]) -> _Of:
     given: dict[str, object] = {
         "tenant_id": tenant_id,
-        "correlation_id": correlation_id,
+        "correlations": list(correlations),
     }
-    return _Of(word, _BY_CORRELATION, _CORRELATION_ORDER, given)
+    return _Of(word, _BY_CORRELATION, given)

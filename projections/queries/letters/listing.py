@@ -14,6 +14,7 @@ from psycopg.rows import tuple_row
 
 from domain.event import Instant
 from projections.connections import Lend
+from projections.queries.correlations import correlations_of
 from projections.queries.letters.filter import LetterFilter
 from projections.queries.listing import Listing
 from projections.queries.page import DEFAULT, Edge, Page
@@ -30,12 +31,6 @@ _ORDERS: Final = """
 SELECT o.tenant_id, o.stream_id, o.order_id, o.customer_id
   FROM unnest(%(ids)s::uuid[]) i(id)
   JOIN counterfoil.orders o ON o.stream_id = i.id
-"""
-_CORRELATION: Final = """
-SELECT correlation_id
-  FROM counterfoil.orders
- WHERE tenant_id = %(tenant_id)s
-   AND order_id = %(order_id)s
 """
 _TWINS: Final = """
 SELECT d.tenant_id, d.stream_id, d.code, j.stream_id
@@ -171,14 +166,10 @@ class DeadLetters:
 def _of_order(look: Reading, wanted: LetterFilter) -> tuple[Term, ...] | None:
     """Return the terms for all that the shop's order led to; None: no such order."""
     tenant_id = wanted.tenant_id or DEFAULT_TENANT
-    if "\0" in f"{tenant_id}{wanted.order}":
-        return None  # PostgreSQL knows no such text
-    given = {"tenant_id": tenant_id, "order_id": wanted.order}
-    with look.connection.cursor(row_factory=tuple_row) as cursor:
-        row = cursor.execute(_CORRELATION, given).fetchone()
-    if row is None:
+    found = correlations_of(look.connection, tenant_id, wanted.order or "")
+    if not found:
         return None
-    return Among("correlation", (row[0],)), Among("tenant", (tenant_id,))
+    return Among("correlation", found), Among("tenant", (tenant_id,))
 
 
 @dataclass(frozen=True, slots=True)

@@ -326,13 +326,36 @@ def test_a_dead_fan_out_names_its_order_and_the_order_finds_it(
     assert other.tenant_id == "other"
 
 
-def settle(connection: psycopg.Connection[Any], order: str, tenant: str) -> UUID:
+def test_a_dead_refund_is_found_by_its_order_whatever_its_correlation(
+    world: World, office: Office
+) -> None:
+    stream = settle(world.connection, "shop:77", "default", correlationId="cart-9")
+    Client(world.connection).refund_order(
+        {"orderId": "shop:77", "reason": "changed her mind"}
+    )
+    world.end(world.claim("order_refund"), Fail(code="broken"))
+
+    office.catch_up()
+
+    (letter,) = office.listed(order="shop:77")
+    assert (letter.kind, letter.correlation_id) == ("order_refund", "order:shop:77")
+    for key in ("shop:77", stream):
+        correlations = {it.correlation_id for it in office.history(key).items}
+        assert correlations == {"cart-9", "order:shop:77"}
+        positions = [it.position for it in office.history(key).items]
+        assert positions == sorted(positions)
+
+
+def settle(
+    connection: psycopg.Connection[Any], order: str, tenant: str, **more: str
+) -> UUID:
     return (
         Client(connection)
         .settle_order(
             {
                 "orderId": order,
                 "tenant": tenant,
+                **more,
                 "customerId": "ann",
                 "kind": "purchase",
                 "currency": "USD",
