@@ -33,7 +33,7 @@ SELECT t.topic, t.begins_at, t.block, t.recorded, 0::bigint AS gone,
        NULL::interval AS longest_wait
   FROM {table} t
  WHERE t.span = %(span)s
-   AND t.topic = ANY(%(topics)s)
+   AND {of_topic}
    AND t.begins_at >= %(since)s
    AND t.begins_at < %(until)s
    {of_tenant}
@@ -42,7 +42,7 @@ SELECT t.topic, t.begins_at, t.block, 0, t.gone, NULL, NULL, NULL, NULL,
        t.longest_wait
   FROM counterfoil.outbox_gone t
  WHERE t.span = %(span)s
-   AND t.topic = ANY(%(topics)s)
+   AND {of_topic}
    AND t.begins_at >= %(since)s
    AND t.begins_at < %(until)s
    {of_tenant}
@@ -100,6 +100,10 @@ SELECT min(e.recorded_at)
 _OF_TENANT: Final = sql.SQL("AND t.tenant_id = %(tenant_id)s")
 _OF_ANY: Final = sql.SQL("")
 
+# A list of one is read past all others' up to PostgreSQL 16, in the middle of an index.
+_OF_TOPIC: Final = sql.SQL("t.topic = %(topic)s")
+_OF_TOPICS: Final = sql.SQL("t.topic = ANY(%(topics)s)")
+
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
@@ -127,7 +131,9 @@ class Counts:
         """Return the rows of a query over `{counted}`."""
         of_tenant = _OF_ANY if self.tenant_id is None else _OF_TENANT
         counted = sql.SQL(_COUNTED).format(
-            table=self.reading.tables["outbox_lag"], of_tenant=of_tenant
+            table=self.reading.tables["outbox_lag"],
+            of_tenant=of_tenant,
+            of_topic=_OF_TOPICS if len(stretch.topics) > 1 else _OF_TOPIC,
         )
         return self._fetch(
             sql.SQL(query).format(counted=counted, of_tenant=of_tenant), stretch, more
@@ -139,6 +145,7 @@ class Counts:
         given = {
             "span": stretch.span,
             "topics": list(stretch.topics),
+            "topic": stretch.topics[0],
             "since": stretch.since,
             "until": stretch.until,
             "tenant_id": self.tenant_id,

@@ -8,13 +8,13 @@ import pytest
 
 from projections.queries.outbox.lag import OutboxLag
 from projections.queries.outbox.series import SeriesAsked
-from tests.fixtures.database import TestDatabase
+from tests.fixtures.database import ON_BOTH_SERVERS, TestDatabase
 from tests.performance.lists.plans import Plans
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-pytestmark = pytest.mark.database
+pytestmark = [pytest.mark.database, ON_BOTH_SERVERS]
 
 # Ten topics, 5,000 minutes of each: three days and a half, five tenants in turn; all
 # but the last is gone.
