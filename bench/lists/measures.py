@@ -19,7 +19,6 @@ from infrastructure.postgres.database import Connection, connect
 ROWS: Final = 1_000_000
 """Of each list."""
 _LEAST: Final = 200
-_DAYS: Final = 2 * 365
 
 
 @contextmanager
@@ -55,9 +54,9 @@ def _lay_all(connection: Connection, rows: int) -> None:
         ("read_outbox_lag_a", outbox.recorded),
         ("outbox_gone", outbox.gone),
     ):
-        days = min(_DAYS * len(TOPICS), rows)
-        for span, n in (("minute", rows), ("day", days), ("ever", len(TOPICS))):
-            _lay(connection, table, laid(span), n)
+        steps = {"minute": rows, "hour": rows // 60, "day": rows // 60 // 24, "ever": 1}
+        for span, n in steps.items():
+            _lay(connection, table, laid(span), max(n, len(TOPICS)))
 
 
 def _lay(
