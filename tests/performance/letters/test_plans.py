@@ -87,6 +87,20 @@ def test_causes_cost_what_there_is_to_count(database: TestDatabase) -> None:
             causes(LetterFilter(tenant_id="nobody"))
 
 
+def test_causes_are_counted_in_their_index_alone(database: TestDatabase) -> None:
+    plans, connection = Plans(database.connect()), database.connect()
+    lay(connection, LETTER_TABLE, LETTERS, 5_000)
+    connection.execute("VACUUM ANALYZE counterfoil.read_dead_letters_a")
+    causes = LetterCauses(plans.lend)
+
+    for wanted in (LetterFilter(), LetterFilter(tenant_id="default")):
+        with plans.of(LETTER_TABLE) as work:
+            causes(wanted)
+        nodes = [node for plan in work.plans for node in plan.all()]
+        scans = {it.Node_Type for it in nodes if it.Relation_Name == LETTER_TABLE}
+        assert scans == {"Index Only Scan"}
+
+
 def test_a_history_costs_what_it_tells(database: TestDatabase) -> None:
     plans, connection = Plans(database.connect()), database.connect()
     lay(connection, ATTEMPT_TABLE, ATTEMPTS, ROWS)
