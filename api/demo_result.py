@@ -1,6 +1,6 @@
 """What the edge shows of a demo, while it runs and when it has ended."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -54,6 +54,16 @@ class DemoResult(Protocol):
     @property
     def figures(self) -> Sequence[tuple[str, str]]:
         """Names and figures."""
+        ...
+
+    @property
+    def lines(self) -> Sequence[tuple[str, str]]:
+        """What the read models were asked, and what they told."""
+        ...
+
+    @property
+    def answers(self) -> Mapping[str, object]:
+        """The same for a program."""
         ...
 
     @property

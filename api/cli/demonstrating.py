@@ -30,7 +30,9 @@ def demo(context: click.Context, installation: Installation, *, as_json: bool) -
     what customers have, who buy meanwhile, refund, and find what somebody has changed
     at the panel itself; in the middle the panel is closed for maintenance.  In the end
     the panel's own book, and what those people know that they did, are compared with
-    the log.  Exits with 0 only if nothing disagrees.
+    the log; the read models tell how many attempts there were, who is dead and why, and
+    what waited for what, and are compared with all of these and with a fold of the
+    whole log.  Exits with 0 only if nothing disagrees.
     The data stay in demo/ below COUNTERFOIL_DATA_DIR (./var), until the next demo.
 
     \b
@@ -81,6 +83,7 @@ def _plain(played: PlayedDemo) -> dict[str, object]:
         "right": result.is_right,
         "seconds": round(result.seconds, 1),
         "figures": {name.strip(): figure for name, figure in result.figures},
+        "answers": result.answers,
         "findings": [
             {
                 "question": finding.question,
@@ -101,6 +104,11 @@ def _show(result: DemoResult) -> None:
     for name, figure in result.figures:
         table.add_row(name, figure)
     console.print(table)
+    answers = Table("the read models tell", "", box=None, pad_edge=False)
+    for asked, told in result.lines:
+        answers.add_row(asked, told)
+    console.print()
+    console.print(answers)
     checks = Table("the log against the panel's book", "compared", "disagree", box=None)
     checks.columns[1].justify = checks.columns[2].justify = "right"
     for finding in result.findings:
@@ -127,5 +135,6 @@ def _where_to_look(played: PlayedDemo) -> list[str]:
         f"the data stay in {played.folder}; look at them:",
         f"  {setting} why cdnow:17",
         f"  {setting} dead-letters",
+        f"  {setting} history",
         f"  {setting} events --limit 20",
     ]

@@ -42,6 +42,8 @@ class Asked(Said):
     """One by which an operation was asked for."""
 
     given: Given
+    is_hopeless: bool = False
+    """The panel cannot do it, now or later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,47 @@ class Mark:
     """The machine's monotonic clock, by which the panel's book tells requests."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waiting:
+    """What waited for what in the window, as the read models told it."""
+
+    first: int
+    last: int
+    """Positions of the log that the pages of the list showed."""
+    orders: Mapping[str, str]
+    """What each order waited for that was paid and not delivered."""
+    held: frozenset[str]
+    """Operations that waited for the gate to open."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A read model beside a fold of the whole log."""
+
+    rows: int
+    differing: int
+    lag: int
+    """Positions by which it was behind the log."""
+    terms: int
+    """In which it was carried forward: each begins when a process takes the lead."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answers:
+    """What the read models told when everything was over."""
+
+    position: int
+    """Of the log, of which they told."""
+    attempts: Mapping[str, int]
+    """How often what has happened to jobs and operations, by the tag of its event."""
+    dead: Mapping[str, int]
+    """Who is dead and why: kind, code and what was met."""
+    waiting: Mapping[str, str]
+    """What each order waits for that was paid and not delivered."""
+    compared: Mapping[str, Compared]
+    """Every read model, by name."""
+
+
 @dataclass(slots=True, kw_only=True)
 class Window:
     """The panel was closed for maintenance by an operator."""
@@ -83,6 +126,8 @@ class Window:
     """Orders that were settled meanwhile,"""
     held: int = 0
     """and jobs that were held, as counted before the end."""
+    waiting: Waiting | None = None
+    """What waited for what, just before the end."""
 
 
 @dataclass(slots=True)
@@ -100,6 +145,7 @@ class Diary:
     tried: set[str] = field(default_factory=set[str])
     """X-Request-ID of every request by which somebody tried to edit."""
     window: Window | None = None
+    answers: Answers | None = None
 
     @property
     def commands(self) -> int:

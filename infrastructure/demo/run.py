@@ -8,15 +8,17 @@ t=0   database, migrations, panel (failing in 3 % of its requests), workers
       somebody edits users at the panel itself, and operators find out
 30 %  an operator closes the panel for maintenance; orders are settled on, one more
       worker is killed, and what has to wait costs nothing; then the panel is opened
-end   nothing is unfinished: workers stop politely, the books are compared
+end   nothing is unfinished: workers stop politely, the books are compared, the read
+      models among them, which one worker has carried forward after the other
 """
 
 import signal
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from infrastructure.demo.answers import document, lines
 from infrastructure.demo.check import Finding, check
 from infrastructure.demo.diary import Diary
 from infrastructure.demo.figures import Progress, figures
@@ -24,6 +26,7 @@ from infrastructure.demo.mishaps import Mishaps
 from infrastructure.demo.people.caretaker import Caretaker
 from infrastructure.demo.people.day import Day
 from infrastructure.demo.people.desk import Desk
+from infrastructure.demo.people.reader import Reader
 from infrastructure.demo.people.script import SQUADS, visits
 from infrastructure.demo.people.somebody import Somebody
 from infrastructure.demo.processes import DemoProcessError, Place, Processes
@@ -41,6 +44,10 @@ class DemoResult:
     """What a demo ends with; `is_right` only if nothing disagrees."""
 
     figures: Sequence[tuple[str, str]]
+    lines: Sequence[tuple[str, str]]
+    """What the read models were asked, and what they told,"""
+    answers: Mapping[str, object]
+    """the same for a program."""
     findings: Sequence[Finding]
     diary: Diary
     exit_codes: Sequence[int]
@@ -54,25 +61,36 @@ class DemoResult:
 
 
 def run_demo(
-    connection: Connection, place: Place, stage: Stage, options: DemoOptions
+    connection: Connection,
+    reader: Reader,
+    place: Place,
+    stage: Stage,
+    options: DemoOptions,
 ) -> DemoResult:
     """Return the result of one demo over a migrated, empty database.
 
     Raises:
         DemoProcessError: a child died that should not, or nothing moved any more.
+        CounterfoilError: a read model did not answer.
     """
     diary = Diary(sales=dict(stage.sales))
     with Processes(place) as processes:
         _start(processes, stage, options)
-        play = _play(connection, processes, diary, stage, options)
+        mishaps = Mishaps(connection, processes, stage, options)
+        play = _play(mishaps, reader, diary)
         # A shop that sells far ahead would be done before anything happens.
         stage.settle(lambda: _until(play.keeps_pace, options.patience_seconds))
         stage.tell(f"{len(diary.sales):,} orders settled, each in its own transaction")
         _until(play.is_over, options.patience_seconds)
+        reader.follow()
         exit_codes = processes.stop_workers()
         processes.stop_panel()
+    stage.tell("read models are asked, and compared with a fold of the whole log")
+    diary.answers = reader.answers()
     return DemoResult(
         figures(connection, diary),
+        lines(diary),
+        document(diary),
         check(connection, place.book, diary),
         diary,
         exit_codes,
@@ -121,20 +139,14 @@ class _Play:
         return is_quiet and self.mishaps.is_over and self.day.is_over
 
 
-def _play(
-    connection: Connection,
-    processes: Processes,
-    diary: Diary,
-    stage: Stage,
-    options: DemoOptions,
-) -> _Play:
-    mishaps = Mishaps(connection, processes, stage, options)
+def _play(mishaps: Mishaps, reader: Reader, diary: Diary) -> _Play:
+    connection, processes = mishaps.connection, mishaps.processes
     book = processes.place.book
     somebody = Somebody(processes.panel_url, processes.token, book, diary)
     desk = Desk(connection, processes, diary, somebody)
     desk.take(visits([(order, sale.customer) for order, sale in diary.sales.items()]))
-    caretaker = Caretaker(connection, processes, diary)
-    day = Day(desk, caretaker, stage, mishaps.kill_in_window)
+    caretaker = Caretaker(connection, processes, diary, reader)
+    day = Day(desk, caretaker, mishaps.stage, mishaps.kill_in_window)
     return _Play(mishaps, day, max(_LAG * len(diary.sales), _LEAST_LAG))
 
 

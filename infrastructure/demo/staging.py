@@ -19,6 +19,7 @@ from domain.event import JsonObject
 from infrastructure import embedded
 from infrastructure.demo.diary import Sale
 from infrastructure.demo.figures import Progress
+from infrastructure.demo.people.reader import Reader
 from infrastructure.demo.processes import DemoProcessError, Place
 from infrastructure.demo.run import DemoResult, run_demo
 from infrastructure.demo.stage import DemoOptions, Stage
@@ -27,6 +28,8 @@ from infrastructure.postgres import migrator
 from infrastructure.postgres.database import Database
 
 _BEGIN_ANEW: Final = "DROP SCHEMA IF EXISTS counterfoil CASCADE"
+_POOL: Final = 6
+"""Whoever settles, whoever looks, and a comparison of read models."""
 _EVERY: Final = 50
 """Orders between two looks at how far everything is."""
 
@@ -109,7 +112,7 @@ def stage_demo(
         old.unlink()
     with (
         embedded.serve(folder) as server,
-        Database(server.uri, pool_size=2) as database,
+        Database(server.uri, pool_size=_POOL) as database,
         database.connection() as connection,
     ):
         for notice in server.notices:
@@ -120,7 +123,7 @@ def stage_demo(
         place = Place(folder, server.uri)
         settle = _settling(dated, settle_over(database))
         stage = Stage(sales=dated.sales(), settle=settle, tell=tell, show=show)
-        return run_demo(connection, place, stage, options)
+        return run_demo(connection, Reader.over(database), place, stage, options)
 
 
 def _settling(

@@ -5,6 +5,7 @@ import sqlite3
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
@@ -16,8 +17,10 @@ from infrastructure import embedded
 from infrastructure.demo import DemoOptions, DemoResult, Orders, stage_demo
 from infrastructure.demo.check import check
 from infrastructure.demo.diary import Diary
-from infrastructure.postgres.database import Connection, connect
+from infrastructure.demo.people.reader import Reader
+from infrastructure.postgres.database import Connection, Database, connect
 from tests.demo.lies import LIES, Lie, told
+from tests.demo.untrue_answers import FOLDS, UNTRUE_ANSWERS
 from tests.fixtures.processes import ROOT
 
 pytestmark = [pytest.mark.crash, pytest.mark.long, pytest.mark.timeout(400)]
@@ -32,6 +35,8 @@ LANGUAGE sql STABLE PARALLEL SAFE
 AS $$ SELECT {began}::timestamptz
              + {hurry} * (clock_timestamp() - {began}::timestamptz) $$
 """
+LIVE = "SELECT name, live FROM counterfoil.projections ORDER BY name"
+ONE_ROW_LESS = "DELETE FROM {table} WHERE ctid = (SELECT min(ctid) FROM {table})"
 OPTIONS = DemoOptions(
     workers=2, fault_rate=0.02, freeze_seconds=2, patience_seconds=300
 )
@@ -81,9 +86,10 @@ def test_orders_survive_kills_a_freeze_a_window_and_a_failing_panel(
     _all_that_people_do_was_done(result.diary)
 
     with embedded.serve(folder) as server, closing(connect(server.uri)) as log:
-        for name, (lie, question) in LIES.items():
+        for name, (lie, question) in (LIES | UNTRUE_ANSWERS).items():
             noticed = _noticed(folder, log, result.diary, lie)
             assert question in " ".join(noticed), name
+        _a_row_that_is_wrong_is_noticed(folder, server.uri, result.diary)
 
 
 def _all_that_people_do_was_done(diary: Diary) -> None:
@@ -98,10 +104,27 @@ def _all_that_people_do_was_done(diary: Diary) -> None:
     }  # fmt: skip
     assert "pause" in {each.operation for each in diary.refused}
     assert len(diary.refunds) == 2
+    assert any(each.is_hopeless for each in diary.asked.values())
     window = diary.window
     assert window is not None
     assert window.held > 0
     assert window.settled > 0
+
+
+def _a_row_that_is_wrong_is_noticed(folder: Path, uri: str, diary: Diary) -> None:
+    """Of each read model: one row is lost, for good; only a comparison tells."""
+    with Database(uri, pool_size=4) as database, database.connection() as connection:
+        for name, live in connection.execute(LIVE).fetchall():
+            table = sql.Identifier("counterfoil", f"read_{name}_{live}")
+            connection.execute(sql.SQL(ONE_ROW_LESS).format(table=table))
+        answers = Reader.over(database).answers()
+        changed = replace(diary, answers=answers)
+        findings = check(connection, folder / "panel.sqlite", changed)
+    (finding,) = (each for each in findings if FOLDS in each.question)
+    assert finding.disagreements == tuple(
+        f"{name}: 1 of {compared.rows} rows differ"
+        for name, compared in answers.compared.items()
+    )
 
 
 def _noticed(folder: Path, log: Connection, diary: Diary, lie: Lie) -> list[str]:

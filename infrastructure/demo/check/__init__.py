@@ -15,6 +15,7 @@ from infrastructure.demo.check import (
     drifts,
     maintenance,
     orders,
+    read_models,
 )
 from infrastructure.demo.check.books import Ask, Books, read_books
 from infrastructure.demo.diary import Diary
@@ -30,6 +31,7 @@ _QUESTIONS: Final[tuple[tuple[str, Ask], ...]] = (
     *maintenance.QUESTIONS,
     *calls.QUESTIONS,
     orders.EVERY_DEATH,
+    *read_models.QUESTIONS,
 )
 
 

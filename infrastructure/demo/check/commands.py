@@ -71,10 +71,10 @@ def _asked(asked: Asked, events: list[_Event]) -> str | None:
 
 
 def _done(asked: Asked, end: tuple[object, ...]) -> str | None:
-    if end in {
-        (asked.operation, "succeeded", ""),
-        (asked.operation, "cancelled", "covered_by"),
-    }:
+    ends = {("succeeded", ""), ("cancelled", "covered_by")}
+    if asked.is_hopeless:
+        ends = {("failed", "unknown_squads")}
+    if end[:1] == (asked.operation,) and end[1:] in ends:
         return None
     return f"{_told(asked)}: {end}"
 
@@ -104,6 +104,6 @@ def _refunds(books: Books) -> Iterator[str | None]:
 
 
 EVERY_COMMAND: Final[tuple[str, Ask]] = (
-    "operators' commands on record with name and reason, and done or refused",
+    "operators' commands on record with name and reason, and done, dead or refused",
     _every_command,
 )

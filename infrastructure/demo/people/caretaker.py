@@ -10,6 +10,7 @@ from typing import Final
 
 from infrastructure.demo.diary import Diary, Mark, Window
 from infrastructure.demo.figures import Progress
+from infrastructure.demo.people.reader import Reader
 from infrastructure.demo.processes import Command, DemoProcessError, Processes
 from infrastructure.postgres.database import Connection
 from infrastructure.postgres.heads.table import number
@@ -38,6 +39,7 @@ class Caretaker:
     connection: Connection
     processes: Processes
     diary: Diary
+    reader: Reader
     _closing: Command | None = None
     _at: int = 0
     """Orders that were settled when the window was opened."""
@@ -92,9 +94,15 @@ class Caretaker:
         )
 
     def close(self) -> None:
-        """Begin to close the window; see `look`."""
-        if self.diary.window is not None:
-            self.diary.window.last = self._mark()
+        """Ask what waits for what, and begin to close the window; see `look`.
+
+        Raises:
+            CounterfoilError: the read models did not answer.
+        """
+        window = self.diary.window
+        if window is not None:
+            window.waiting = self.reader.waiting(self._mark().position)
+            window.last = self._mark()
             self._closing = self._give("close", "--reason", _OVER)
 
     def look(self) -> None:

@@ -155,7 +155,8 @@ class Desk:
             self.diary.refused.append(Refused(*said))
             return
         answer = msgspec.json.decode(ended.out, type=JsonObject)
-        self.diary.asked[str(answer["operationId"])] = Asked(*said, deed.given)
+        asked = Asked(*said, deed.given, deed.is_hopeless)
+        self.diary.asked[str(answer["operationId"])] = asked
 
 
 def _is_due(step: Step, customer: _Customer) -> bool:

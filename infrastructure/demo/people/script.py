@@ -22,6 +22,9 @@ SQUADS: Final = (
 )
 """Internal squads that the panel knows."""
 
+_NO_SQUAD: Final = "00000000-0000-4000-8000-000000000000"
+"""One that the panel does not know."""
+
 _GIB: Final = 2**30
 
 
@@ -34,6 +37,7 @@ class Ask:
     given: Given = field(default_factory=dict[str, int])
     key: str | None = None
     is_refused: bool = False
+    is_hopeless: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +218,18 @@ _PAUSE_AGAIN: Final = Ask("pause", "ticket 21: abroad, once more", is_refused=Tr
 _MORE_TRAFFIC: Final = Ask(
     "set_limits", "ticket 25: more", {"trafficBytes": 100 * _GIB, "deviceLimit": 3}
 )
+_HOPELESS: Final = Ask(
+    "set_squads",
+    "ticket 27: the region that was closed",
+    {"squadIds": (_NO_SQUAD,)},
+    is_hopeless=True,
+)
 _TWO_SQUADS: Final = Ask("set_squads", "ticket 26: both", {"squadIds": SQUADS})
+
+
+def _hopeless(buyer: _Buyer) -> list[Step]:
+    return [Step(_HOPELESS, buyer.early)]
+
 
 _DONE: Final[tuple[_Meets, ...]] = (
     _tampered("enabled", _PAUSE, _PAUSE_AGAIN, reason="is online all the same"),
@@ -227,6 +242,7 @@ _DONE: Final[tuple[_Meets, ...]] = (
     _looked_at,
     _taken_back,
     _asked_twice,
+    _hopeless,
     _refunded,
     _reset,
 )
