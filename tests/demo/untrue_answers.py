@@ -56,8 +56,8 @@ def _one_waits_no_more(_: sqlite3.Connection, __: Connection, diary: Diary) -> N
 
 def _one_more_waits(_: sqlite3.Connection, __: Connection, diary: Diary) -> None:
     told = waiting(diary)
-    others = {**told.orders, next(iter(diary.sales)): "turn"}
-    assert others != told.orders
+    no_more = next(order for order in diary.sales if order not in told.orders)
+    others = {**told.orders, no_more: "turn"}
     assert diary.window is not None
     diary.window.waiting = replace(told, orders=others)
 

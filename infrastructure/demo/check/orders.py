@@ -61,7 +61,8 @@ def _order(order: str, state: object, own: _Operation, by: _Operation) -> str | 
             and int(str(by.version)) >= int(str(own.version))
         )
         return None if is_right else f"{order}: fulfilled by {by.id}, which did not"
-    if own.state in {"failed", "cancelled"} and own.code:
+    # What covers an operation fulfils its order too.
+    if own.state in {"failed", "cancelled"} and own.code not in {None, "covered_by"}:
         return None
     return f"{order}: {state}, its operation {own.state or 'does not exist'}"
 
