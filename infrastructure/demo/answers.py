@@ -61,7 +61,7 @@ def document(diary: Diary) -> dict[str, object]:
         "waitedInWindow": {}
         if waiting is None
         else {
-            "asOf": waiting.last,
+            "asOf": waiting.first,
             "orders": dict(waiting.orders),
             "held": sorted(waiting.held),
         },

@@ -73,7 +73,8 @@ class Waiting:
 
     first: int
     last: int
-    """Positions of the log that the pages of the list showed."""
+    """Positions of the log: everything up to the first one was in, nothing after the
+    last."""
     orders: Mapping[str, str]
     """What each order waited for that was paid and not delivered."""
     held: frozenset[str]

@@ -136,7 +136,7 @@ def _between(
 
 def _waits(books: Books) -> Iterator[str | None]:
     answers = books.diary.answers
-    told = {} if answers is None else answers.waiting
+    told: Mapping[str, str] = {} if answers is None else answers.waiting
     waiting = {str(row[0]) for row in books.rows(_PAID) if row[2] is None}
     for order in books.diary.sales:
         is_so = (order in waiting) == (order in told)
@@ -145,10 +145,10 @@ def _waits(books: Books) -> Iterator[str | None]:
 
 def _folds(books: Books) -> Iterator[str | None]:
     answers = books.diary.answers
-    compared = {} if answers is None else answers.compared
-    if not compared:
+    if answers is None:
         yield "nobody has compared them"
-    for name, each in compared.items():
+        return
+    for name, each in answers.compared.items():
         if each.lag:
             yield f"{name} is {each.lag} positions behind the log"
         if each.differing:
