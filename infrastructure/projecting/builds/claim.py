@@ -17,7 +17,11 @@ from infrastructure.leadership import STAND_SECONDS, Leadership, holder_of
 from infrastructure.postgres.database import Connection, Database
 from infrastructure.postgres.heads.table import instant, text
 from infrastructure.processor.identity import this_process
-from infrastructure.projecting.builds.errors import BuildHeldError, BuildLostError
+from infrastructure.projecting.builds.errors import (
+    BuildBusyError,
+    BuildHeldError,
+    BuildLostError,
+)
 
 _LOOK_SECONDS: Final = 0.2
 
@@ -63,6 +67,7 @@ def claimed(
 
     Raises:
         BuildHeldError: another process holds it, and lives.
+        BuildBusyError: what was to be done met a lock for too long.
         DatabaseUnavailableError: nothing is known.
     """
     role = f"build:{name}"
@@ -75,9 +80,11 @@ def claimed(
             args=(database, connection, leadership, role, stop),
             name=role,
         )
-        keeper.start()
         try:
+            keeper.start()
             yield Claim(name, leadership, role)
+        except psycopg.errors.LockNotAvailable as error:
+            raise BuildBusyError(name) from error
         finally:
             stop.set()
             keeper.join()

@@ -4,6 +4,8 @@ BuildError              nothing that is read was changed
 ├── NotMigratedError        the database does not know the projection
 ├── BuildHeldError          another process is at it
 ├── BuildHalfDoneError      a rebuild is half done where a verification would fold
+├── BuildBusyError          somebody holds a lock on its rows for too long
+├── AheadError              the live rows have a place that the log never had
 ├── OutdatedError           other code has folded the rows that are to be compared
 ├── BuildLostError          another process took over, or dropped it
 └── FeedHeldError           the log is not final where the live rows are already
@@ -57,6 +59,36 @@ class BuildHalfDoneError(BuildError):
         super().__init__(
             f"a rebuild of {name} is half done, at position {position}: go on with it "
             f"by `counterfoil projections rebuild {name}`, or drop it with --abandon"
+        )
+
+
+class BuildBusyError(BuildError):
+    """Another transaction did not let go of what a build needs for a moment."""
+
+    code = "build_busy"
+
+    def __init__(self, name: str) -> None:
+        """Name the projection, and how to find out who."""
+        self.name = name
+        super().__init__(
+            f"another transaction holds a lock on rows or tables of {name}; run this "
+            "again: what is done is kept; a frozen process lets go within 10 s, and "
+            "the view pg_locks shows any other"
+        )
+
+
+class AheadError(BuildError):
+    """The live rows claim a place that the log has never had: it was set by hand."""
+
+    code = "projection_ahead"
+
+    def __init__(self, name: str, position: int, last: int) -> None:
+        """Say where both are, and the remedy."""
+        self.name = name
+        super().__init__(
+            f"{name} is said to be at position {position}, and the log has reached "
+            f"{last}: it follows nothing until then; "
+            f"run `counterfoil projections rebuild {name}`"
         )
 
 

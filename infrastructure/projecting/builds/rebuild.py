@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
+from psycopg.errors import LockNotAvailable
 from psycopg.sql import SQL, Identifier
 
 from application.operators.instruction import Instruction
@@ -110,7 +111,8 @@ class Rebuild:
         for turn in range(_ROUNDS):
             if not promotion.is_unknown:
                 folding.claim.require()
-                self._catch_up(folding, is_held=turn >= _EASY_ROUNDS)
+                with suppress(LockNotAvailable):  # then the next turn may have it
+                    self._catch_up(folding, is_held=turn >= _EASY_ROUNDS)
             if promoted := promotion(self.database):
                 return promoted
         raise FeedHeldError(name, folding.position)
@@ -118,8 +120,10 @@ class Rebuild:
     def _catch_up(self, folding: Folding, *, is_held: bool) -> None:
         name, live = folding.projection.name, other_slot(folding.slot)
         if is_held:
-            with held(self.database, name, live) as least:
+            with held(self.database, name, live):
                 folding.to_horizon()
+                with self.database.connection() as connection:
+                    least, _ = positions(connection, name, live)
         else:
             with self.database.connection() as connection:
                 least, _ = positions(connection, name, live)

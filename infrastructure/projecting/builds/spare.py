@@ -16,6 +16,7 @@ from infrastructure.postgres.database import Connection, Database
 from infrastructure.postgres.heads.table import maybe_instant, maybe_text, number, text
 from infrastructure.projecting.builds.emptying import QUIET_SECONDS, empty
 from infrastructure.projecting.builds.errors import (
+    AheadError,
     BuildHalfDoneError,
     BuildLostError,
     NotMigratedError,
@@ -31,11 +32,20 @@ SELECT live, schema, paused_at, build, build_schema, build_began_at
 """
 _LOCK: Final = f"{_READ} FOR UPDATE"
 
+# A place that the log has never had was set by hand, or is another log's: no place.
 _POSITIONS: Final = """
-SELECT coalesce(max(position) FILTER (WHERE name = %(live)s), 0),
-       coalesce(max(position) FILTER (WHERE name = %(spare)s), 0)
-  FROM counterfoil.checkpoints
- WHERE name IN (%(live)s, %(spare)s)
+SELECT coalesce(max(c.position) FILTER (WHERE c.name = %(live)s
+                                          AND c.position <= l.last_value), 0),
+       coalesce(max(c.position) FILTER (WHERE c.name = %(spare)s), 0)
+  FROM counterfoil.position_seq l
+  LEFT JOIN counterfoil.checkpoints c ON c.name IN (%(live)s, %(spare)s)
+"""
+
+_AHEAD: Final = """
+SELECT c.position, l.last_value
+  FROM counterfoil.checkpoints c
+  JOIN counterfoil.position_seq l ON c.position > l.last_value
+ WHERE c.name = %(live)s
 """
 
 _BEGIN: Final = """
@@ -128,6 +138,18 @@ def positions(connection: Connection, name: str, live: str) -> tuple[int, int]:
     return number(row[0]), number(row[1])
 
 
+def require_in_log(connection: Connection, name: str, live: str) -> None:
+    """Refuse a live slot whose place the log has never had.
+
+    Raises:
+        AheadError: a rebuild ends that.
+    """
+    asked = {"live": checkpoint_name(name, live)}
+    row = connection.execute(_AHEAD, asked).fetchone()
+    if row is not None:
+        raise AheadError(name, number(row[0]), number(row[1]))
+
+
 def begin(
     database: Database,
     name: str,
@@ -158,7 +180,7 @@ def begin(
             raise BuildHalfDoneError(name, position)
         if work == "verify" and state.schema != schema:
             raise OutdatedError(name, state.schema, schema)
-        if state.work is not None:
+        if state.work is not None or position:  # the latter: `live` was set by hand
             forget(connection, name, state.spare)
     empty(database, name, state.spare, seconds=seconds)
     asked = {"name": name, "work": work, "schema": schema, "slot": state.spare}

@@ -24,7 +24,12 @@ from infrastructure.projecting.builds.folding import (
     Pace,
     held,
 )
-from infrastructure.projecting.builds.spare import begin, end, positions
+from infrastructure.projecting.builds.spare import (
+    begin,
+    end,
+    positions,
+    require_in_log,
+)
 from infrastructure.projecting.projector import Projector
 from projections.builds import Tell, Verified
 from projections.read_models.all import AnyProjection
@@ -70,12 +75,16 @@ class Verify:
                 compared = self._compared(folding)
             finally:
                 # What is left of it hinders nobody: the next build begins anew.
-                with suppress(BuildLostError, DatabaseUnavailableError):
+                with suppress(
+                    BuildLostError, DatabaseUnavailableError, LockNotAvailable
+                ):
                     end(self.database, name, begun)
         return _verified(folding, compared, time.monotonic() - began_at)
 
     def _compared(self, folding: Folding) -> Compared:
         name, live = folding.projection.name, other_slot(folding.slot)
+        with self.database.connection() as connection:
+            require_in_log(connection, name, live)
         pause = threading.Event()
         give_up_at = time.monotonic() + PATIENCE_SECONDS
         while True:
