@@ -42,7 +42,7 @@ from projections.queries.terms import Among, Asked
     type=click.IntRange(1, MOST),
     default=DEFAULT,
     show_default=True,
-    help="How many at most.",
+    help="How many of a list at most.",
 )
 @option("--after", metavar="PLACE", help="Go on with a list after this place.")
 @at_least

@@ -17,6 +17,9 @@ STATES: Final = ("waiting", "running", SUCCEEDED, "discarded", "cancelled")
 """What rows can be asked for: whether a job is due is told by the clock alone."""
 
 
+_MOST_ATTEMPTS: Final = 2**31 - 1
+
+
 class Past(TypedDict):
     """What the options say; nothing of it: what heads tell is enough."""
 
@@ -42,10 +45,17 @@ _OPTIONS: Final = (
     option("--correlation", help="All of one story."),
     option("--worker", metavar="HOST", help="Claimed there last."),
     option("--error-code", "error_codes", multiple=True, help="Met by an attempt."),
-    option("--attempts", type=click.IntRange(1), help="At least so many."),
+    option(
+        "--attempts", type=click.IntRange(1, _MOST_ATTEMPTS), help="At least so many."
+    ),
     option("--older-than", type=AGE, metavar="AGE", help="Enqueued before: 30m, 7d."),
     option("--younger-than", type=AGE, metavar="AGE", help="Enqueued since."),
-    option("--due-within", type=AGE, metavar="AGE", help="Due until then, or before."),
+    option(
+        "--due-within",
+        type=AGE,
+        metavar="AGE",
+        help="Due by then, or long since; with --state waiting: not over yet.",
+    ),
     option("--before", metavar="PLACE", help="Go back from this place."),
     option("--count", is_flag=True, help="Tell how many there are, up to 10,000."),
     at_least,
@@ -61,7 +71,10 @@ def past_options(function: Callable[..., None]) -> Callable[..., None]:
 
 def is_past(state: str | None, past: Past) -> bool:
     """Return whether heads cannot answer."""
-    return state == SUCCEEDED or any(past.values())
+    # Nothing, zero and an age of no length are said as well: they find what they find.
+    return state == SUCCEEDED or any(
+        said is not None and said is not False and said != () for said in past.values()
+    )
 
 
 def question(

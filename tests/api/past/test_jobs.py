@@ -51,18 +51,42 @@ def test_jobs_can_be_asked_to_wait_for_what_was_just_done(
     assert [job["jobId"] for job in soon["items"]] == [str(done)]
 
 
+def test_what_is_said_and_fits_nothing_finds_nothing(
+    counterfoil: Command, world: World
+) -> None:
+    world.report()
+    project(world.database)
+
+    for said in ("--order=", "--correlation=", "--worker=", "--younger-than=0s"):
+        found = counterfoil("jobs", said)
+
+        assert (found.code, found.out) == (0, ""), said
+        assert "no such job" in found.err
+
+
+def test_a_position_of_zero_is_one_as_well(counterfoil: Command, world: World) -> None:
+    world.report()
+    project(world.database)
+
+    told = counterfoil("jobs", "--at-least", 0, "--json").document
+
+    assert told["asOf"]["position"] == 1
+
+
 @pytest.mark.parametrize(
     ("options", "code", "told"),
     [
         (("--state", "due", "--all"), 2, "--state due"),
         (("--all", "--after", "x"), 1, "cursor"),
+        (("--before", ""), 1, "cursor"),
         (("--all", "--limit", "201"), 1, "limit"),
+        (("--attempts", 2**31), 2, "--attempts"),
         (("--older-than", "soon"), 2, "no age"),
         (("--operation", "x"), 2, "--operation"),
     ],
 )
 def test_what_cannot_be_meant_is_refused_by_name(
-    counterfoil: Command, options: tuple[str, ...], code: int, told: str
+    counterfoil: Command, options: tuple[str | int, ...], code: int, told: str
 ) -> None:
     refused = counterfoil("jobs", *options)
 
