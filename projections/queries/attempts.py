@@ -15,7 +15,8 @@ from psycopg.rows import class_row, tuple_row
 from domain.event import Instant
 from projections.connections import Lend
 from projections.queries.correlations import correlations_of
-from projections.queries.page import COUNTED, AsOf, Count
+from projections.queries.page import COUNTED, INVALID_PAGE, AsOf, Count
+from projections.queries.terms import refuse
 from projections.read_models.attempts import TYPES
 from projections.reading import AtLeast, Reading, reading
 
@@ -180,7 +181,13 @@ class AttemptHistory:
     def __call__(
         self, wanted: HistoryFilter, *, at_least: AtLeast | None = None
     ) -> History | None:
-        """Return one page of a history, or None when nothing has that id."""
+        """Return one page of a history, or None when nothing has that id.
+
+        Raises:
+            InvalidRequestError: no page has so many.
+        """
+        if not 1 <= wanted.limit <= MOST:
+            refuse(INVALID_PAGE, "limit", f"must be from 1 to {MOST}")
         with reading(self.lend, _NAME, at_least=at_least) as look:
             of = _subject(look, wanted)
             if of is None:

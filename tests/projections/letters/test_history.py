@@ -2,6 +2,7 @@
 
 import pytest
 
+from domain.errors import InvalidRequestError
 from domain.jobs.outcome import Fail, Retry
 from infrastructure.processor.identity import actor_of
 from projections.queries.attempts import AttemptLine, HistoryFilter, TypeCount
@@ -113,6 +114,14 @@ def test_another_tenant_s_order_of_the_same_id_is_another_history(
 def test_what_nobody_knows_has_no_history(office: Office) -> None:
     for key in ("", "never", "01a229c8-15d6-7b9a-a414-da3f4ad17f77", "x" * 5_000, "\0"):
         assert office.attempts(HistoryFilter(key=key)) is None
+
+
+@pytest.mark.parametrize("limit", [-1, 0, 201])
+def test_a_page_of_no_size_is_refused(world: World, office: Office, limit: int) -> None:
+    job = world.report()
+
+    with pytest.raises(InvalidRequestError, match="limit"):
+        office.history(job, limit=limit)
 
 
 def test_what_is_not_read_yet_is_known_and_empty(world: World, office: Office) -> None:
