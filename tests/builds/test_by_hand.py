@@ -2,12 +2,18 @@
 
 import pytest
 
-from infrastructure.projecting.builds.errors import AheadError, BuildBusyError
+from infrastructure.projecting.builds.errors import (
+    AheadError,
+    BuildBusyError,
+    NotMigratedError,
+)
 from tests.builds.world import World
 
 pytestmark = pytest.mark.database
 
 _AHEAD = "UPDATE counterfoil.checkpoints SET position = 999 WHERE name LIKE 'jobs%'"
+_DELETE = "DELETE FROM counterfoil.projections WHERE name = 'jobs'"
+_INSERT = "INSERT INTO counterfoil.projections (name, schema) VALUES ('jobs', 0)"
 _LOCK = "SELECT 1 FROM counterfoil.projections WHERE name = 'jobs' FOR SHARE"
 
 
@@ -49,6 +55,23 @@ def test_a_place_that_the_log_never_had_is_told_and_mended(world: World) -> None
     world.follow()
 
     assert rebuilt.position == 20
+    world.require_right()
+
+
+def test_a_row_that_was_deleted_can_be_had_again_as_the_error_says(
+    world: World,
+) -> None:
+    world.live(8)
+    world.follow()
+    world.rebuild()
+    world.connection.execute(_DELETE)
+
+    with pytest.raises(NotMigratedError, match="insert it again"):
+        world.verify()
+    world.connection.execute(_INSERT)
+    rebuilt = world.rebuild()
+
+    assert (rebuilt.from_position, rebuilt.schema) == (0, 1)
     world.require_right()
 
 

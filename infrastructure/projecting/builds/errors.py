@@ -29,7 +29,9 @@ class NotMigratedError(BuildError):
         """Name it."""
         self.name = name
         super().__init__(
-            f"the database does not know {name}; run `counterfoil migrate`"
+            f"the database does not know {name}: run `counterfoil migrate`; if it has "
+            "applied everything, somebody has deleted the row of counterfoil."
+            "projections: insert it again (name, and schema 0), then rebuild"
         )
 
 
