@@ -16,7 +16,7 @@ from domain.event import Instant
 from projections.connections import Lend
 from projections.queries.correlations import correlations_of
 from projections.queries.page import COUNTED, INVALID_PAGE, AsOf, Count
-from projections.queries.terms import refuse
+from projections.queries.terms import check_tenant, refuse
 from projections.read_models.attempts import TYPES
 from projections.reading import AtLeast, Reading, reading
 
@@ -223,7 +223,11 @@ class AttemptHistory:
         """Return how often what has happened; of nothing more than `most` is counted.
 
         With None everything is counted, however long that takes.
+
+        Raises:
+            InvalidRequestError: no tenant has that name.
         """
+        check_tenant(tenant_id)
         with reading(self.lend, _NAME, at_least=at_least) as look:
             statement = _COUNTS.format(
                 table=look.table, tenant=_NOTHING if tenant_id is None else _TENANT

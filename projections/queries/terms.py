@@ -145,6 +145,16 @@ def _has_order(bound: Bound, field: Field) -> bool:
     return not isinstance(bound, timedelta) and _fits(bound, field)
 
 
+def check_tenant(tenant_id: str | None) -> None:
+    """Refuse what can be the name of no tenant.
+
+    Raises:
+        InvalidRequestError: names the member.
+    """
+    if "\0" in (tenant_id or ""):
+        refuse(INVALID_FILTER, "tenant", "must not hold a NUL")
+
+
 def refuse(code: str, path: str, detail: str) -> NoReturn:
     """Raise what names a member, and what would be right."""
     raise InvalidRequestError(code, path, detail)

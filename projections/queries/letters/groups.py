@@ -20,14 +20,13 @@ from domain.event import Instant
 from projections.connections import Lend
 from projections.queries.letters.filter import LetterFilter
 from projections.queries.page import COUNTED, AsOf, Count
-from projections.queries.terms import INVALID_FILTER
+from projections.queries.terms import INVALID_FILTER, check_tenant
 from projections.reading import AtLeast, Reading, reading
 
 MOST_CAUSES: Final = 1_000
 """More are not looked at: then codes are no codes but texts."""
 
 _NAME: Final = "dead_letters"
-_NO_TEXT: Final = "must not hold a NUL"
 _OF_THE_LIST: Final = "and order are filters of the list alone"
 
 # One row of the index for each cause, not for each letter.  Columns of the index are
@@ -142,8 +141,7 @@ class LetterCauses:
         """
         if wanted.queues or wanted.order is not None:
             raise InvalidRequestError(INVALID_FILTER, "queue", _OF_THE_LIST)
-        if "\0" in (wanted.tenant_id or ""):
-            raise InvalidRequestError(INVALID_FILTER, "tenant", _NO_TEXT)
+        check_tenant(wanted.tenant_id)
         with reading(self.lend, _NAME, at_least=at_least) as look:
             rows = _rows(look, wanted)
         causes = [_cause(row) for row in rows[:MOST_CAUSES] if _is_wanted(row, wanted)]

@@ -17,6 +17,7 @@ from projections.queries.outbox.series import (
     topics_of,
 )
 from projections.queries.page import AsOf
+from projections.queries.terms import check_tenant
 from projections.reading import AtLeast, reading
 
 _NOW: Final = """
@@ -65,9 +66,10 @@ class OutboxLag:
         """Return what waits now; of one topic alone, if one is named.
 
         Raises:
-            InvalidRequestError: there is no such topic.
+            InvalidRequestError: there is no such topic, or tenant.
         """
         topics = topics_of(topic)
+        check_tenant(tenant_id)
         with reading(self.lend, NAME, at_least=at_least) as look:
             counts = count(look, tenant_id)
             told = {row[0]: row[1:] for row in counts.rows(_NOW, ever(topics))}

@@ -15,6 +15,7 @@ from domain.outbox import TOPICS
 from projections.connections import Lend
 from projections.queries.outbox.counted import BEGINNING, Counts, Stretch, count
 from projections.queries.page import AsOf
+from projections.queries.terms import check_tenant
 from projections.read_models.outbox_lag import DAY, HOUR, MINUTE, SPANS
 from projections.reading import AtLeast, Reading, reading
 
@@ -101,6 +102,7 @@ def topics_of(topic: str | None) -> tuple[str, ...]:
 def read_series(lend: Lend, asked: SeriesAsked, at_least: AtLeast | None) -> Series:
     """See `OutboxLag.series`."""
     topics = topics_of(asked.topic)
+    check_tenant(asked.tenant_id)
     step = _step(asked)
     with reading(lend, NAME, at_least=at_least) as look:
         since = _floored(look.now - asked.since, STEPS[step])

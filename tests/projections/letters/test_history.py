@@ -173,6 +173,8 @@ def test_all_attempts_are_counted_by_what_became_of_them(
         "fulfillment.succeeded": 1,
     }
     assert counts(office.attempts.count("other").counts) == {"job.enqueued": 1}
+    with pytest.raises(InvalidRequestError, match="tenant: "):
+        office.attempts.count("\0")
     assert counts(office.attempts.count(None, None).counts) == counted
     capped = {it.type: it.count for it in office.attempts.count(None, 3).counts}
     assert capped["job.claimed"] == Count(3, "gte")

@@ -88,6 +88,7 @@ def test_a_step_is_chosen_that_a_person_can_look_at(outbox: Outbox) -> None:
         ({"since": timedelta(days=3), "step": "15m"}, r"less than an hour each two"),
         ({"step": "2m"}, r"step: one of 1m, 5m"),
         ({"topic": "nothing"}, r"topic: one of"),
+        ({"tenant_id": "\0"}, r"tenant: "),
     ],
 )
 def test_a_series_is_bounded_and_says_how(
