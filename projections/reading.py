@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
+import msgspec
 import psycopg
 from psycopg import sql
 from psycopg.rows import tuple_row
@@ -35,7 +36,9 @@ SET LOCAL plan_cache_mode = force_generic_plan
 
 # A projection that never ran has no checkpoint: it has read nothing.
 _LOOK: Final = """
-SELECT p.name, p.live, coalesce(c.position, 0), counterfoil.now()
+SELECT p.name, p.live, coalesce(c.position, 0), counterfoil.now(),
+       p.paused_at IS NOT NULL,
+       (SELECT last_value FROM counterfoil.position_seq)
   FROM counterfoil.projections p
   LEFT JOIN counterfoil.checkpoints c
          ON c.name = p.name || '_' || p.live || ':counterfoil'
@@ -57,6 +60,18 @@ class UnknownProjectionError(CounterfoilError):
         )
 
 
+class AsOf(msgspec.Struct, frozen=True, rename="camel"):
+    """The moment that a page shows."""
+
+    position: int
+    """Everything up to this position of the log is in it."""
+    at: Instant
+    log_end: int
+    """The last position that anybody had asked for by then, committed or not."""
+    is_paused: bool
+    """Whether a person lets a read model of it stay as it is."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reading:
     """A snapshot of read models; it ends with the block that it was given to."""
@@ -69,6 +84,14 @@ class Reading:
     """The database's clock."""
     tables: Mapping[str, sql.Identifier]
     """The live table of each read model, by name."""
+    log_end: int
+    """See `AsOf`."""
+    is_paused: bool
+
+    @property
+    def as_of(self) -> AsOf:
+        """The moment that is shown."""
+        return AsOf(self.position, self.now, self.log_end, self.is_paused)
 
     @property
     def table(self) -> sql.Identifier:
@@ -128,6 +151,8 @@ def _snapshot(lend: Lend, names: tuple[str, ...]) -> Generator[Reading]:
             position=min(row[2] for row in rows),
             now=rows[0][3],
             tables={each: _table(each, found[each][1]) for each in names},
+            log_end=rows[0][5],
+            is_paused=any(row[4] for row in rows),
         )
 
 

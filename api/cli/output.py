@@ -14,6 +14,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from projections.reading import AsOf
+
 _PIPED_COLUMNS: Final = 200
 """A program that reads a table wants whole lines, not those of a small screen."""
 
@@ -109,6 +111,17 @@ def aside(text: str, style: str = "") -> None:
     Console(stderr=True, highlight=False, soft_wrap=True).print(
         Text(visible(text), style=style)
     )
+
+
+def tell_as_of(as_of: AsOf) -> None:
+    """Say beside the results what moment they are of, and what they lack."""
+    told, style = f"as of position {as_of.position}", ""
+    if as_of.position < as_of.log_end:
+        told += f"; the log goes on to {as_of.log_end}"
+    if as_of.is_paused:
+        told += "; paused: `counterfoil projections list` says by whom"
+        style = "yellow"
+    aside(told, style)
 
 
 def complain(text: str) -> None:

@@ -15,10 +15,10 @@ from psycopg.rows import class_row, tuple_row
 from domain.event import Instant
 from projections.connections import Lend
 from projections.queries.correlations import correlations_of
-from projections.queries.page import COUNTED, INVALID_PAGE, AsOf, Count
+from projections.queries.page import COUNTED, INVALID_PAGE, Count
 from projections.queries.terms import check_tenant, refuse
 from projections.read_models.attempts import TYPES
-from projections.reading import AtLeast, Reading, reading
+from projections.reading import AsOf, AtLeast, Reading, reading
 
 MOST: Final = 200
 
@@ -210,7 +210,7 @@ class AttemptHistory:
                 TypeCount(type=type_, count=Count(n, relation))
                 for type_, n in sorted(rows)
             ),
-            as_of=AsOf(look.position, look.now),
+            as_of=look.as_of,
         )
 
     def count(
@@ -239,7 +239,7 @@ class AttemptHistory:
             }
             rows = _ask(look, statement, given)
         counts = tuple(_counted(type_, n, most) for type_, n in rows if n)
-        return AttemptCounts(counts=counts, as_of=AsOf(look.position, look.now))
+        return AttemptCounts(counts=counts, as_of=look.as_of)
 
 
 def _counted(type_: str, n: int, most: int | None) -> TypeCount:

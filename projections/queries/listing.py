@@ -13,11 +13,11 @@ from uuid import UUID
 import msgspec
 from psycopg import sql
 
-from projections.queries.page import AsOf, Count, Edge, Page, Value
+from projections.queries.page import Count, Edge, Page, Value
 from projections.queries.search import LOOKED_AT, Search
 from projections.queries.stretch import Stretch
 from projections.queries.terms import Asked, Between, Bound, Field, Term, check
-from projections.reading import Reading
+from projections.reading import AsOf, Reading
 
 type Order = tuple[tuple[str, type[Value]], ...]
 
@@ -82,7 +82,7 @@ class Listing[T: msgspec.Struct]:
             items[: asked.limit],
             ahead=self._ahead(items, asked.limit, way.end),
             count=search.count(whole) if asked.is_counted else None,
-            as_of=AsOf(reading.position, reading.now),
+            as_of=reading.as_of,
         )
 
     @property

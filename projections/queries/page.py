@@ -13,7 +13,7 @@ from uuid import UUID
 import msgspec
 
 from domain.errors import InvalidRequestError
-from domain.event import Instant
+from projections.reading import AsOf
 
 MOST: Final = 200
 DEFAULT: Final = 50
@@ -99,14 +99,6 @@ class Count(msgspec.Struct, frozen=True):
     value: int
     relation: str
     """`eq`, or `gte`: at least so many."""
-
-
-class AsOf(msgspec.Struct, frozen=True):
-    """The moment that a page shows."""
-
-    position: int
-    """Everything up to this position of the log is in it."""
-    at: Instant
 
 
 class Page[T](msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

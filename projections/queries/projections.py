@@ -6,6 +6,8 @@ unowned      nobody leads it at the moment: no worker with projections is alive,
 paused       a person has paused it
 outdated     its rows were folded by other code; a rebuild ends it
 unknown      this version has no such projection, a newer one does
+absent       this version has it, the database does not know it
+ahead        its rows claim a position that the log never had; a rebuild ends it
 """
 
 from collections.abc import Mapping
@@ -61,6 +63,8 @@ SELECT p.name, p.live AS slot, p.schema,
 """
 
 _LAST: Final = "SELECT coalesce(max(position), 0) FROM counterfoil.events"
+
+_HANDED_OUT: Final = "SELECT last_value FROM counterfoil.position_seq"
 
 _ASIDE: Final = """
 SELECT position, tenant_id, stream_id, version, type, reason, set_aside_at
@@ -136,6 +140,8 @@ class ProjectionPage(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     last: int
     """Position of the log's last event."""
     projections: tuple[ProjectionLine, ...]
+    absent: tuple[str, ...]
+    """Those of this version that the database does not know."""
 
 
 class SetAside(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -170,12 +176,16 @@ class ProjectionList:
             with connection.cursor(row_factory=dict_row) as cursor:
                 rows = cursor.execute(_ALL, {"followed": FOLLOWED}).fetchall()
             last = _number(connection, _LAST)
+            handed_out = _number(connection, _HANDED_OUT)
             now = read_moment(connection).now
         return ProjectionPage(
             now=now,
             horizon=horizon,
             last=last,
-            projections=tuple(self._line(row, last, now) for row in rows),
+            projections=tuple(
+                self._line(row, last, now, handed_out=handed_out) for row in rows
+            ),
+            absent=tuple(sorted(self.schemas.keys() - {row["name"] for row in rows})),
         )
 
     def set_aside(self, name: str, limit: int = 20) -> tuple[SetAside, ...]:
@@ -187,13 +197,15 @@ class ProjectionList:
         ):
             return tuple(cursor.execute(_ASIDE, asked).fetchall())
 
-    def _line(self, row: dict[str, Any], last: int, now: Instant) -> ProjectionLine:
+    def _line(
+        self, row: dict[str, Any], last: int, now: Instant, *, handed_out: int
+    ) -> ProjectionLine:
         behind_since = row["behind_since"]
         age = 0.0 if behind_since is None else (now - behind_since).total_seconds()
         expected = self.schemas.get(row["name"])
         return ProjectionLine(
             name=row["name"],
-            state=_state(row, expected),
+            state=_state(row, expected, handed_out),
             slot=row["slot"],
             schema_number=row["schema"],
             expected_schema=expected,
@@ -213,13 +225,15 @@ def _number(connection: psycopg.Connection[Any], statement: Any) -> int:  # noqa
     return found
 
 
-def _state(row: dict[str, Any], expected: int | None) -> str:
+def _state(row: dict[str, Any], expected: int | None, handed_out: int) -> str:
     if row["paused_at"] is not None:
         return "paused"
     if expected is None:
         return "unknown"
     if row["schema"] != expected:
         return "outdated"
+    if row["position"] > handed_out:
+        return "ahead"
     return "unowned" if row["owner_host"] is None else "following"
 
 

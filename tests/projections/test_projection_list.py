@@ -194,3 +194,27 @@ def test_what_is_set_aside_is_counted_and_told_with_its_reason(
     (event,) = projections.set_aside("jobs")
     assert (event.position, event.type, event.version) == (position, "job.dreamt", 1)
     assert "job.dreamt" in event.reason
+
+
+def test_a_place_that_the_log_never_had_is_told(
+    connection: psycopg.Connection[Any], pool: Database, projections: ProjectionList
+) -> None:
+    enqueue(connection, "noop")
+    project(pool)
+    connection.execute(
+        "UPDATE counterfoil.checkpoints SET position = 999"
+        " WHERE name = 'jobs_a:counterfoil'"
+    )
+
+    assert jobs(projections).state == "ahead"
+
+
+def test_a_projection_whose_row_is_gone_is_missed(
+    connection: psycopg.Connection[Any], projections: ProjectionList
+) -> None:
+    connection.execute("DELETE FROM counterfoil.projections WHERE name = 'orders'")
+
+    page = projections()
+
+    assert page.absent == ("orders",)
+    assert "orders" not in {each.name for each in page.projections}

@@ -7,7 +7,7 @@ import rich_click as click
 from rich.text import Text
 
 from api.cli.options import argument, as_json, at_least, command, option
-from api.cli.output import aside, document, say, show_rows
+from api.cli.output import aside, document, say, show_rows, tell_as_of
 from api.cli.timeline import short
 from api.cli.times import at
 from api.installation import Installation
@@ -115,7 +115,7 @@ def _show(history: History) -> None:
         aside("nothing of it is read yet")
     if history.next is not None:
         aside(f"there is more: add --after {history.next}")
-    aside(f"as of position {history.as_of.position}")
+    tell_as_of(history.as_of)
 
 
 def _row(line: AttemptLine, *, is_one: bool) -> list[Text]:
@@ -157,4 +157,4 @@ def _show_counts(counts: AttemptCounts) -> None:
         )
         say("")
     say(*_totals(counts.counts))
-    aside(f"as of position {counts.as_of.position}")
+    tell_as_of(counts.as_of)

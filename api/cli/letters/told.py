@@ -15,12 +15,12 @@ from api.cli.letters.advice import (
     resuming,
     verbs,
 )
-from api.cli.output import aside, say, show_rows
+from api.cli.output import aside, say, show_rows, tell_as_of
 from api.cli.times import distance
 from projections.queries.letters.groups import Cause, Causes
 from projections.queries.letters.listing import EndedLine, Letter
 from projections.queries.letters.set_aside import PROJECTION, SetAside
-from projections.queries.page import AsOf, Count, Page
+from projections.queries.page import Count, Page
 
 _CAUSES: Final = (
     "kind",
@@ -42,7 +42,8 @@ def show_causes(causes: Causes, streams: Sequence[SetAside]) -> None:
     rows = [_cause(each, now) for each in causes.causes]
     rows += [_aside_group(name, of, now) for name, of in _by_projection(streams)]
     if not rows:
-        aside(f"no dead letters; {_as_of(causes.as_of)}")
+        aside("no dead letters")
+        tell_as_of(causes.as_of)
         return
     show_rows(_CAUSES, rows)
     say("", "What to do first")
@@ -58,7 +59,7 @@ def show_causes(causes: Causes, streams: Sequence[SetAside]) -> None:
     )
     if causes.has_more:
         aside("there are more causes than are looked at: give --kind and --list")
-    aside(_as_of(causes.as_of))
+    tell_as_of(causes.as_of)
 
 
 def _cause(cause: Cause, now: datetime) -> list[Text]:
@@ -165,11 +166,7 @@ def _ended(line: EndedLine, now: datetime) -> list[Text]:
 def _tell_rest(page: Page[Letter] | Page[EndedLine]) -> None:
     if page.next is not None:
         aside(f"there are more: add --after '{page.next}'")
-    aside(_as_of(page.as_of))
-
-
-def _as_of(as_of: AsOf) -> str:
-    return f"as of position {as_of.position}"
+    tell_as_of(page.as_of)
 
 
 def tell_causes(causes: Causes, streams: Sequence[SetAside]) -> dict[str, object]:

@@ -6,7 +6,7 @@ from datetime import datetime
 import msgspec
 from rich.text import Text
 
-from api.cli.output import aside, document, show_rows
+from api.cli.output import aside, document, show_rows, tell_as_of
 from api.cli.times import distance
 from projections.queries.page import Page
 from projections.read_models.jobs import JobRow
@@ -29,7 +29,7 @@ def tell_past(page: Page[JobRow], budgets: Mapping[str, int], *, as_json: bool) 
     if page.next is not None:
         what = "there are more" if page.items else "none among those looked at"
         aside(f"{what}: go on with --after {page.next}")
-    aside(f"as of position {page.as_of.position}")
+    tell_as_of(page.as_of)
 
 
 def _row(job: JobRow, now: datetime, budgets: Mapping[str, int]) -> list[Text]:

@@ -13,7 +13,15 @@ from projections.queries.projections import (
     SetAside,
 )
 
-_STYLES = {"following": "green", "unowned": "yellow", "outdated": "bold red"}
+_STYLES = {
+    "following": "green",
+    "unowned": "yellow",
+    "outdated": "bold red",
+    "ahead": "bold red",
+}
+
+
+_MIGRATE = "run `counterfoil migrate`, or `projections rebuild` says what to insert"
 
 
 def show_projections(page: ProjectionPage) -> None:
@@ -56,9 +64,11 @@ def _show_feed(page: ProjectionPage) -> None:
     if any(line.state == "unowned" for line in page.projections):
         aside("unowned: start a worker, or wait 15 s after one has died", "yellow")
     for line in page.projections:
-        if line.state == "outdated":
+        if line.state in ("outdated", "ahead"):
             word = "`counterfoil projections rebuild"
-            aside(f"{line.name} is outdated: {word} {line.name}`", "yellow")
+            aside(f"{line.name} is {line.state}: {word} {line.name}`", "yellow")
+    for name in page.absent:
+        aside(f"{name} is absent: the database has no row for it; {_MIGRATE}", "yellow")
 
 
 def show_one(

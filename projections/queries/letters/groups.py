@@ -19,9 +19,9 @@ from domain.errors import InvalidRequestError
 from domain.event import Instant
 from projections.connections import Lend
 from projections.queries.letters.filter import LetterFilter
-from projections.queries.page import COUNTED, AsOf, Count
+from projections.queries.page import COUNTED, Count
 from projections.queries.terms import INVALID_FILTER, check_tenant
-from projections.reading import AtLeast, Reading, reading
+from projections.reading import AsOf, AtLeast, Reading, reading
 
 MOST_CAUSES: Final = 1_000
 """More are not looked at: then codes are no codes but texts."""
@@ -149,7 +149,7 @@ class LetterCauses:
         return Causes(
             causes=tuple(causes),
             has_more=len(rows) > MOST_CAUSES,
-            as_of=AsOf(look.position, look.now),
+            as_of=look.as_of,
         )
 
 

@@ -16,9 +16,8 @@ from projections.queries.outbox.series import (
     read_series,
     topics_of,
 )
-from projections.queries.page import AsOf
 from projections.queries.terms import check_tenant
-from projections.reading import AtLeast, reading
+from projections.reading import AsOf, AtLeast, reading
 
 _NOW: Final = """
 SELECT c.topic, sum(c.recorded)::bigint, sum(c.gone)::bigint, max(c.last_at)
@@ -84,7 +83,7 @@ class OutboxLag:
             ),
             relation="gte" if counts.is_short else "eq",
             topics=lags,
-            as_of=AsOf(look.position, look.now),
+            as_of=look.as_of,
         )
 
     def series(self, asked: SeriesAsked, *, at_least: AtLeast | None = None) -> Series:

@@ -14,10 +14,9 @@ from domain.event import Instant
 from domain.outbox import TOPICS
 from projections.connections import Lend
 from projections.queries.outbox.counted import BEGINNING, Counts, Stretch, count
-from projections.queries.page import AsOf
 from projections.queries.terms import check_tenant
 from projections.read_models.outbox_lag import DAY, HOUR, MINUTE, SPANS
-from projections.reading import AtLeast, Reading, reading
+from projections.reading import AsOf, AtLeast, Reading, reading
 
 NAME: Final = "outbox_lag"
 
@@ -120,7 +119,7 @@ def read_series(lend: Lend, asked: SeriesAsked, at_least: AtLeast | None) -> Ser
         since=since,
         points=points,
         relation="gte" if counts.is_short else "eq",
-        as_of=AsOf(look.position, look.now),
+        as_of=look.as_of,
     )
 
 

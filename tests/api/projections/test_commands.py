@@ -155,3 +155,29 @@ def test_a_reason_is_asked_for(ask: Ask) -> None:
 
         assert told.code == 2
         assert "--reason" in told.err
+
+
+def test_a_list_says_that_it_is_old_and_that_somebody_wants_it_so(
+    ask: Ask,
+    database: TestDatabase,
+    connection: psycopg.Connection[Any],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    ask("pause", "dead_letters", *REASON)
+    enqueue(connection, "noop")
+
+    run(Composition({"COUNTERFOIL_DATABASE_URL": database.url}), ["dead-letters"])
+    told = capsys.readouterr().err
+
+    assert "no dead letters" in told
+    assert "as of position 0; the log goes on to" in told
+    assert "paused" in told
+
+
+def test_one_that_the_database_does_not_know_is_missed(
+    ask: Ask, connection: psycopg.Connection[Any]
+) -> None:
+    connection.execute("DELETE FROM counterfoil.projections WHERE name = 'orders'")
+
+    assert "orders is absent" in ask("list").err
+    assert ask("list", "--json").document["absent"] == ["orders"]
