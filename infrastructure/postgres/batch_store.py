@@ -40,7 +40,7 @@ _LONGEST_PAUSE_SECONDS: Final = 1.0
 REPEATS: Final = 5
 """How often a unit that lost a race is repeated (mechanisms 7)."""
 
-_RACES: Final = ("40001", "40P01", "55P03")
+RACES: Final = ("40001", "40P01", "55P03")
 """Serialization failure, deadlock, lock not available in time."""
 
 _MACHINE: Final = ("53", "57", "58", "25006", "XX")
@@ -119,7 +119,7 @@ class BatchStore:
                 # A birth that the lost answer had committed after all shows up as a
                 # unique violation of the repetition; the next turn finds its id.
                 settled_late = unit.is_in_doubt and error.sqlstate == "23505"
-                if races > REPEATS or not (error.sqlstate in _RACES or settled_late):
+                if races > REPEATS or not (error.sqlstate in RACES or settled_late):
                     raise
             time.sleep(random.uniform(0.0, pause))  # noqa: S311 - spreads a race
 
@@ -207,7 +207,7 @@ class _Unit:
 
 
 def _is_machine(error: psycopg.Error) -> bool:
-    return is_gone(error) or (error.sqlstate or "").startswith((*_MACHINE, *_RACES))
+    return is_gone(error) or (error.sqlstate or "").startswith((*_MACHINE, *RACES))
 
 
 def _verdict_on(error: Exception) -> Refused | Unstorable:

@@ -7,8 +7,7 @@ stands alone; that one is set aside.
 
 import threading
 import time
-from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import psycopg
 from eventsourcing.persistence import IntegrityError
@@ -17,7 +16,8 @@ from psycopg.errors import LockNotAvailable
 from infrastructure.log.datastore import PooledDatastore
 from infrastructure.log.follower import Batch, Follower
 from infrastructure.log.horizon import Horizon
-from infrastructure.postgres.database import Connection, transaction
+from infrastructure.postgres.batch_store import REPEATS, Connections
+from infrastructure.postgres.database import transaction
 from infrastructure.projecting.advanced import Advanced, Resumed, State
 from infrastructure.projecting.batches import Batches
 from infrastructure.projecting.folding import Folded, concerned
@@ -35,19 +35,8 @@ if TYPE_CHECKING:
 MOST: Final = 1000
 """Positions of a batch, when nothing else is asked for."""
 
-_REPEATS: Final = 5
-"""How often a batch that lost a race is repeated (mechanisms 7)."""
-
 _REMEMBERED_SECONDS: Final = 1.0
 """How long a place that was looked up is relied on when there is nothing to do."""
-
-
-class Connections(Protocol):
-    """Lends connections of our make."""
-
-    def connection(self) -> AbstractContextManager[Connection]:
-        """Lend an autocommit connection outside any transaction."""
-        ...
 
 
 class _Place(NamedTuple):
@@ -170,7 +159,7 @@ class Projector:
                     return self._told(State.BUSY, place)
                 if isinstance(error, psycopg.Error) and is_race(error):
                     races += 1
-                    if races <= _REPEATS:
+                    if races <= REPEATS:
                         continue
                 name = projection.name
                 self._bounds[name, place.slot if is_build else None] = batch.until

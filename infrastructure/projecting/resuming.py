@@ -7,8 +7,8 @@ events that were set aside are folded on top of what there is.
 
 import time
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, suppress
-from typing import Final, Protocol
+from contextlib import suppress
+from typing import Final
 from uuid import UUID
 
 import psycopg
@@ -17,6 +17,7 @@ from psycopg.errors import LockNotAvailable
 from domain.recorded import RecordedEvent
 from infrastructure.log.follower import Batch, Found, decoded
 from infrastructure.log.rows import read_stream
+from infrastructure.postgres.batch_store import Connections
 from infrastructure.postgres.database import Connection, transaction
 from infrastructure.projecting.advanced import Resumed, State
 from infrastructure.projecting.folding import Folded, concerned
@@ -30,14 +31,6 @@ from projections.read_models.slots import table_name
 _REPEATS: Final = 100
 _PAUSE_SECONDS: Final = 0.05
 """Five seconds in all for whoever is writing a batch to let go of the checkpoint."""
-
-
-class Connections(Protocol):
-    """Lends connections of our make."""
-
-    def connection(self) -> AbstractContextManager[Connection]:
-        """Lend an autocommit connection outside any transaction."""
-        ...
 
 
 class _Trial(Exception):  # noqa: N818 - no error: rolls a trial back

@@ -26,7 +26,7 @@ from domain.event import Meta
 from domain.operators.events import ProjectionPaused
 from infrastructure.errors import DatabaseUnavailableError
 from infrastructure.ids import new_id
-from infrastructure.postgres.batch_store import REPEATS, Connections
+from infrastructure.postgres.batch_store import RACES, REPEATS, Connections
 from infrastructure.postgres.database import Connection, transaction
 from infrastructure.postgres.heads.table import (
     instant,
@@ -44,9 +44,6 @@ if TYPE_CHECKING:
 
 _PATIENCE_SECONDS: Final = 10.0
 _LONGEST_PAUSE_SECONDS: Final = 1.0
-_RACES: Final = ("40001", "40P01", "55P03")
-"""Serialization failure, deadlock, lock not available in time."""
-
 _LOCK: Final = """
 SELECT 1 FROM counterfoil.projections WHERE name = %(name)s FOR UPDATE
 """
@@ -116,7 +113,7 @@ class PostgresSwitches:
                 pause = min(pause * 2, _LONGEST_PAUSE_SECONDS)
             except psycopg.Error as error:
                 races += 1
-                if error.sqlstate not in _RACES:
+                if error.sqlstate not in RACES:
                     raise
                 if races > REPEATS:
                     raise DatabaseUnavailableError(" ".join(str(error).split())) from (
