@@ -16,6 +16,8 @@ from domain.entitlement.state import Entitlement
 from domain.event import Event, Instant, JsonObject
 from domain.fulfillment.aggregate import FulfillmentOperation
 from domain.fulfillment.events import Failed
+from domain.goods import events as goods_events
+from domain.goods.state import GoodsDelivery
 from domain.jobs.aggregate import Job
 from domain.jobs.events import Cancelled, Discarded, Succeeded
 from domain.maintenance.aggregate import MaintenanceWindow
@@ -38,6 +40,8 @@ TOLD: Final[tuple[type[Event], ...]] = (
     Refunded,
     Failed,
     DriftDetected,
+    goods_events.Delivered,
+    goods_events.Refunded,
     Succeeded,
     Discarded,
     Cancelled,
@@ -67,6 +71,8 @@ def outbox_data(event: Event, state: State, stream_id: UUID) -> JsonObject | Non
             return _of_drift(event, state, stream_id)
         case Failed(), FulfillmentOperation():
             return _of_operation(event, state, stream_id)
+        case ((goods_events.Delivered() | goods_events.Refunded()), GoodsDelivery()):
+            return _of_delivery(state, stream_id)
         case Succeeded(), Job():
             return _of_job(state, stream_id, event.attempt, None)
         case ((Discarded() | Cancelled()), Job()):
@@ -114,6 +120,23 @@ def _of_drift(
         "slot": entitlement.slot,
         "desired_version": entitlement.desired_version,
         "kind": drift.kind,
+    }
+
+
+def _of_delivery(delivery: GoodsDelivery, stream_id: UUID) -> JsonObject:
+    """Return the delivery without its recipient, who is somebody's name."""
+    return {
+        "delivery_id": str(stream_id),
+        "order_stream_id": _told(delivery.order),
+        "order_id": delivery.order_id,
+        "customer_id": delivery.customer_id,
+        "line": delivery.line,
+        "provider": delivery.provider,
+        "state": delivery.stage.value,
+        "currency": delivery.currency,
+        "paid_minor": delivery.paid_minor,
+        "refunded_minor": delivery.refunded_minor,
+        "code": delivery.code,
     }
 
 

@@ -20,9 +20,10 @@ class StreamKind(IntEnum):
     ORDER = 1
     ENTITLEMENT = 2
     OPERATION = 3
-    JOB = 4
-    MAINTENANCE = 5
-    REMARK = 6
+    DELIVERY = 4
+    JOB = 5
+    MAINTENANCE = 6
+    REMARK = 7
     """A stream of one event and without a head: nothing to lock."""
 
 

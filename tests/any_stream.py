@@ -12,6 +12,9 @@ from domain.entitlement.state import Entitlement
 from domain.event import Event
 from domain.fulfillment import aggregate as fulfillment
 from domain.fulfillment import events as fulfillment_events
+from domain.goods import aggregate as goods
+from domain.goods import events as goods_events
+from domain.goods.state import GoodsDelivery
 from domain.jobs import aggregate as jobs
 from domain.jobs import events as job_events
 from domain.maintenance import aggregate as maintenance
@@ -39,6 +42,9 @@ def evolve(state: State, event: Event) -> State:
         case fulfillment.FulfillmentOperation():
             if _of_operation(event):
                 return fulfillment.evolve(state, event)
+        case GoodsDelivery():
+            if _of_delivery(event):
+                return goods.evolve(state, event)
         case jobs.Job():
             if _of_job(event):
                 return jobs.evolve(state, event)
@@ -65,6 +71,10 @@ def _of_operation(event: Event) -> TypeIs[fulfillment_events.FulfillmentEvent]:
     return vars(fulfillment_events).get(type(event).__name__) is type(event)
 
 
+def _of_delivery(event: Event) -> TypeIs[goods_events.GoodsEvent]:
+    return vars(goods_events).get(type(event).__name__) is type(event)
+
+
 def _of_job(event: Event) -> TypeIs[job_events.JobEvent]:
     return vars(job_events).get(type(event).__name__) is type(event)
 
@@ -86,6 +96,8 @@ def unborn(kind: StreamKind) -> State:
             return Entitlement()
         case StreamKind.OPERATION:
             return fulfillment.FulfillmentOperation()
+        case StreamKind.DELIVERY:
+            return GoodsDelivery()
         case StreamKind.JOB:
             return jobs.Job()
         case StreamKind.MAINTENANCE:

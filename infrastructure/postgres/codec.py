@@ -12,6 +12,7 @@ import msgspec
 from domain.entitlement import events as entitlement_events
 from domain.event import Event, Meta
 from domain.fulfillment import events as fulfillment_events
+from domain.goods import events as goods_events
 from domain.jobs import events as job_events
 from domain.maintenance import events as maintenance_events
 from domain.operators import events as operator_events
@@ -22,6 +23,7 @@ _MODULES = (
     order_events,
     entitlement_events,
     fulfillment_events,
+    goods_events,
     job_events,
     maintenance_events,
     operator_events,

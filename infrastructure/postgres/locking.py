@@ -3,7 +3,8 @@
 One statement, so one round trip: each kind waits for the count of the one before,
 which says in SQL that all of those are locked, and the clock waits for the last.
 
-    orders ─► entitlements ─► operations ─► jobs ─► dead jobs ─► maintenance ─► clock
+    orders ─► entitlements ─► operations ─► deliveries ─► jobs ─► dead jobs
+                                                      ─► maintenance ─► clock
 
 One statement is one snapshot.  It finds every head that was committed before it, in
 its latest version.  What a snapshot cannot follow is a job that dies or is brought
@@ -20,6 +21,7 @@ from domain.event import Instant
 from domain.stream import Ref, StreamKind
 from infrastructure.postgres.arrays import UuidArray
 from infrastructure.postgres.database import Connection
+from infrastructure.postgres.heads.deliveries import DELIVERIES
 from infrastructure.postgres.heads.entitlements import ENTITLEMENTS
 from infrastructure.postgres.heads.jobs import JOBS, READ_DEAD
 from infrastructure.postgres.heads.maintenance import MAINTENANCE
@@ -34,6 +36,7 @@ TABLES: Final[Mapping[StreamKind, HeadTable]] = {
     StreamKind.ORDER: ORDERS,
     StreamKind.ENTITLEMENT: ENTITLEMENTS,
     StreamKind.OPERATION: OPERATIONS,
+    StreamKind.DELIVERY: DELIVERIES,
     StreamKind.JOB: JOBS,
     StreamKind.MAINTENANCE: MAINTENANCE,
 }

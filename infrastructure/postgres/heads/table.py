@@ -80,6 +80,16 @@ def number(value: object) -> int:
     return cast("int", value)
 
 
+def maybe_number(value: object) -> int | None:
+    """Return a column of numbers that may be NULL."""
+    return cast("int | None", value)
+
+
+def truth(value: object) -> bool:
+    """Return a column that the table declares as NOT NULL boolean."""
+    return cast("bool", value)
+
+
 def uuid(value: object) -> UUID:
     """Return a column that the table declares as NOT NULL uuid."""
     return cast("UUID", value)

@@ -11,6 +11,7 @@ import msgspec
 
 from domain.entitlement.state import Entitlement
 from domain.fulfillment.aggregate import FulfillmentOperation
+from domain.goods.state import GoodsDelivery
 from domain.jobs.aggregate import Job
 from domain.jobs.outcome import Fail
 from domain.jobs.verdict import Ending, Interrupted, Unfit
@@ -33,6 +34,7 @@ _STATES: Final[Mapping[StreamKind, type[State]]] = {
     StreamKind.ORDER: Order,
     StreamKind.ENTITLEMENT: Entitlement,
     StreamKind.OPERATION: FulfillmentOperation,
+    StreamKind.DELIVERY: GoodsDelivery,
     StreamKind.JOB: Job,
     StreamKind.MAINTENANCE: MaintenanceWindow,
     StreamKind.REMARK: Remark,

@@ -1,0 +1,1 @@
+"""Goods: one delivery of one order line, bought from a provider at most once."""

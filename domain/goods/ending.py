@@ -1,0 +1,106 @@
+"""How a delivery waits, or ends without goods."""
+
+from typing import Final, Never, assert_never
+
+from domain.errors import IllegalTransitionError
+from domain.goods.commands import Cancel, Defer, Fail, Refund, Retry
+from domain.goods.events import (
+    Cancelled,
+    Deferred,
+    Failed,
+    GoodsEvent,
+    Refunded,
+    Retried,
+    ReviewOpened,
+)
+from domain.goods.state import GoodsDelivery, Stage
+
+ATTEMPTS_EXHAUSTED: Final = "attempts_exhausted"
+
+type EndingCommand = Defer | Fail | Refund | Cancel | Retry
+
+
+def decide(delivery: GoodsDelivery, command: EndingCommand) -> tuple[GoodsEvent, ...]:
+    """Return the facts that `command` causes; none means "already so".
+
+    Raises:
+        IllegalTransitionError: the command makes no sense at this stage.
+    """
+    match command:
+        case Defer():
+            return _defer(delivery, command)
+        case Fail():
+            return _fail(delivery, command)
+        case Refund():
+            return _refund(delivery, command)
+        case Cancel():
+            return _cancel(delivery, command)
+        case Retry():
+            return _retry(delivery)
+        case _:
+            assert_never(command)
+
+
+def given_up(delivery: GoodsDelivery, code: str) -> tuple[GoodsEvent, ...]:
+    """Return what follows when nothing is bought any more.
+
+    The money goes back at once, unless a person has bought again after a purchase
+    whose end nobody knew: then a person decides.
+    """
+    if delivery.is_doubtful:
+        return (ReviewOpened(decision=delivery.decision, code=code),)
+    return (Failed(code=code), _refunded(delivery, code))
+
+
+def _defer(delivery: GoodsDelivery, command: Defer) -> tuple[GoodsEvent, ...]:
+    if delivery.stage is not Stage.PENDING:
+        _refused(delivery, "defer")
+    if delivery.deferred_code == command.code:
+        return ()
+    return (Deferred(code=command.code, until=command.until),)
+
+
+def _fail(delivery: GoodsDelivery, command: Fail) -> tuple[GoodsEvent, ...]:
+    """Its job is dead: nothing may follow from what was asked without a person."""
+    if delivery.stage is Stage.UNBORN:
+        _refused(delivery, "fail")
+    if delivery.stage is Stage.PENDING and delivery.purchases == 0:
+        return (Failed(code=command.code),)
+    if delivery.stage in {Stage.PENDING, Stage.SUBMITTED}:
+        return (ReviewOpened(decision=delivery.decision, code=command.code),)
+    return ()
+
+
+def _refund(delivery: GoodsDelivery, command: Refund) -> tuple[GoodsEvent, ...]:
+    if delivery.stage is Stage.REFUNDED:
+        return ()
+    if delivery.stage is not Stage.FAILED:
+        _refused(delivery, "refund")
+    return (_refunded(delivery, command.code),)
+
+
+def _cancel(delivery: GoodsDelivery, command: Cancel) -> tuple[GoodsEvent, ...]:
+    if delivery.stage is Stage.CANCELLED:
+        return ()
+    if delivery.stage not in {Stage.PENDING, Stage.FAILED} or delivery.is_doubtful:
+        _refused(delivery, "cancel")
+    cancelled = Cancelled(code=command.code)
+    if not command.refunds:
+        return (cancelled,)
+    return (cancelled, _refunded(delivery, command.code))
+
+
+def _retry(delivery: GoodsDelivery) -> tuple[GoodsEvent, ...]:
+    if delivery.stage is not Stage.FAILED:
+        _refused(delivery, "retry")
+    return (Retried(),)
+
+
+def _refunded(delivery: GoodsDelivery, code: str) -> Refunded:
+    return Refunded(
+        amount_minor=delivery.paid_minor, currency=delivery.currency, code=code
+    )
+
+
+def _refused(delivery: GoodsDelivery, command: str) -> Never:
+    raise IllegalTransitionError(delivery.stage, command, stream="delivery")
