@@ -39,6 +39,8 @@ def test_the_topics_are_those_of_the_domain_map() -> None:
         "addon.purchased",
         "entitlement.drift_detected",
         "fulfillment.failed",
+        "goods.delivered",
+        "goods.refunded",
         "job.cancelled",
         "job.discarded",
         "job.succeeded",

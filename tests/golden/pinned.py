@@ -15,6 +15,7 @@ from domain.jobs import events as jobs
 from domain.maintenance import events as maintenance
 from domain.operators import events as operators
 from domain.order import events as order
+from tests.golden.pinned_goods import GOODS
 
 AT = datetime(2026, 3, 1, 12, 30, 15, 250_000, tzinfo=UTC)
 LATER = datetime(2026, 4, 1, tzinfo=UTC)
@@ -287,5 +288,13 @@ EARLIER: dict[tuple[str, int], Event] = {
 
 PINNED: dict[tuple[str, int], Event] = {
     (event.tag, event.schema): event
-    for event in (*ORDERS, *ENTITLEMENTS, *OPERATIONS, *JOBS, *MAINTENANCE, *OPERATORS)
+    for event in (
+        *ORDERS,
+        *ENTITLEMENTS,
+        *OPERATIONS,
+        *GOODS,
+        *JOBS,
+        *MAINTENANCE,
+        *OPERATORS,
+    )
 }
