@@ -12,12 +12,28 @@ from typing import Final
 import msgspec
 
 from application.job_kinds import AnyKind, least_lease_seconds
-from application.policies import CRITICAL, FULFILLMENT, ORDER_FANOUT
+from application.policies import (
+    CRITICAL,
+    FULFILLMENT,
+    GOODS_DELIVERY,
+    GOODS_RECONCILE,
+    ORDER_COMPLETION,
+    ORDER_FANOUT,
+    ORDER_REFUND,
+)
 from domain.jobs.backoff import Backoff
 from domain.jobs.verdict import Budget
 
 PRODUCT_NAMES: Final = frozenset(
-    {ORDER_FANOUT, FULFILLMENT, "order_refund", "goods_delivery", "periodic_task"}
+    {
+        ORDER_FANOUT,
+        ORDER_REFUND,
+        ORDER_COMPLETION,
+        FULFILLMENT,
+        GOODS_DELIVERY,
+        GOODS_RECONCILE,
+        "periodic_task",
+    }
 )
 """Names of the product's own kinds, also of those that its design has promised: a
 name is stored for ever, so one that is taken could never be given back."""

@@ -1,12 +1,14 @@
-"""What a paid order owes: its entitlement's new desired state, an operation, a job.
+"""What a paid order owes: of access a new desired state and an operation, and goods.
 
 order.paid ──────► entitlement granted (the first time) and desired state + 1
                  ► fulfillment.requested: `create` with the absolute desired state
                  ► job `fulfillment`, due when the order takes effect
+                 ► for each line of goods: goods.owed, and its job `goods_delivery`
 addon.purchased ─► desired state + 1, fulfillment.requested: `set_limits`, and its job
 
-An order that was refunded before owes nothing.  What is decided here holds only while
-the order is as it was read, so a refund that comes in between is seen.
+An order of goods alone has no entitlement.  Lines that were refunded before are not
+owed.  All of it is written at once, so an order is fanned out whole or not at all, and
+only while the order is as it was read: a refund that comes in between is seen.
 """
 
 from collections.abc import Sequence
@@ -20,6 +22,7 @@ from application import births
 from application.context import Context
 from application.fulfillment.desired import INVALID
 from application.last_words import last_words
+from application.orders.goods import goods_owed
 from application.ports import OperationRow, SettledOrder, Streams
 from application.unit import Ids, guard
 from domain.entitlement import aggregate as entitlements
@@ -30,7 +33,7 @@ from domain.event import Instant
 from domain.fulfillment.aggregate import Stage as OperationStage
 from domain.fulfillment.commands import Request
 from domain.jobs.outcome import Completed, Fail, Outcome
-from domain.order.events import AddonPurchased, Paid
+from domain.order.events import AddonPurchased, GoodsLine, Line, Paid
 from domain.stream import Change, Ref, StreamKind
 
 CREATE: Final = "create"
@@ -70,10 +73,30 @@ class OrderFanout:
         if order is None:
             return Fail(code="order_missing")
         paid = order.birth
-        if order.is_refunded or not isinstance(paid, Paid | AddonPurchased):
+        if not isinstance(paid, Paid | AddonPurchased):
             return Completed(result={"owed": 0})
-        if not any(line.type == "access" for line in paid.lines):
-            return Fail(code="no_access_line")
+        access = self._access(order, paid)
+        goods = goods_owed(self.streams, self.ids, order, paid)
+        if isinstance(access, Fail):
+            return access
+        if access is None or goods is None:
+            return Completed(result={"owed": 0})
+        owed = bool(access) + len(goods)
+        if not owed:
+            return Completed(result={"owed": 0})
+        unchanged = guard(order.ref, order.tenant_id, order.version)
+        births = tuple(change for line in goods for change in line)
+        return Completed(result={"owed": owed}, changes=(unchanged, *access, *births))
+
+    def _access(
+        self, order: SettledOrder, paid: Paid | AddonPurchased
+    ) -> tuple[Change, ...] | Fail | None:
+        """Return what the line of access asks for; None when it was decided before."""
+        if not any(
+            not isinstance(line, GoodsLine) and line.line not in order.refunded_lines
+            for line in paid.lines
+        ):
+            return ()
         owner = self._owner(order, paid)
         if owner.state.is_unreadable:
             return Fail(code=INVALID)
@@ -82,9 +105,8 @@ class OrderFanout:
             return Fail(code="no_entitlement")
         earlier = self.streams.operations_of(owner.ref.id)
         if any(row.order == order.ref.id for row in earlier):
-            return Completed(result={"owed": 0})
-        changes = self._changes(order, paid, owner, earlier)
-        return Completed(result={"owed": 1}, changes=changes)
+            return None
+        return self._changes(order, paid, owner, earlier)
 
     def _owner(self, order: SettledOrder, paid: Paid | AddonPurchased) -> _Owner:
         found = self.streams.entitlement_of(
@@ -132,7 +154,6 @@ class OrderFanout:
             state=entitlement,
         )
         return (
-            guard(order.ref, order.tenant_id, order.version),
             changed,
             *births.requested(self.ids, order.tenant_id, request, order.read_at),
         )
@@ -144,7 +165,7 @@ class OrderFanout:
         owner: _Owner,
         earlier: Sequence[OperationRow],
     ) -> Settle:
-        line = next(it for it in paid.lines if it.type == "access")
+        line = next(it for it in paid.lines if isinstance(it, Line))
         return Settle(
             order=order.ref.id,
             settled_at=order.settled_at,
@@ -184,7 +205,7 @@ class OrderFanout:
 
 
 def _add_on(order: SettledOrder, paid: AddonPurchased, kept: frozenset[str]) -> AddOn:
-    line = next(it for it in paid.lines if it.type == "access")
+    (line,) = paid.lines
     return AddOn(
         order=order.ref.id,
         settled_at=order.settled_at,

@@ -26,8 +26,8 @@ class SettledOrder(msgspec.Struct, frozen=True, kw_only=True):
     read_at: Instant
     """The database's clock when this was read; no job is due before it."""
     position: int
-    is_refunded: bool = False
-    """Whether the money went back before anything, or everything, was delivered."""
+    refunded_lines: frozenset[int] = frozenset()
+    """Lines whose money has gone back, whatever was delivered before."""
 
 
 class OrderKeys(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,6 +89,10 @@ class Streams(Protocol):
 
         Without its reconciliations: those carry nothing that others could cover.
         """
+        ...
+
+    def deliveries_of(self, order: UUID) -> Sequence[tuple[Ref, Head]]:
+        """Return the deliveries of goods of an order, by their lines."""
         ...
 
     def operation_with_key(self, tenant_id: str, key: str) -> tuple[Ref, Head] | None:

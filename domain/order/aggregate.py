@@ -67,9 +67,10 @@ class Settle(msgspec.Struct, frozen=True):
 
 
 class Fulfill(msgspec.Struct, frozen=True):
-    """Record that `operation` has delivered everything of the order."""
+    """Record that everything of the order is done, the access by `operation`."""
 
-    operation: UUID
+    operation: UUID | None
+    """None: the order is of goods alone."""
 
 
 class Refund(msgspec.Struct, frozen=True, kw_only=True):

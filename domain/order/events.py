@@ -7,13 +7,13 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from domain.event import Event, Instant
+from domain.goods.events import Product
 
 
-class Line(msgspec.Struct, frozen=True, kw_only=True):
+class Line(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="access"):
     """One access line as it was settled, its defaults filled in."""
 
     line: int
-    type: str
     days: int | None
     ends_at: Instant | None
     grace_seconds: int
@@ -21,6 +21,23 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
     device_limit: int | None
     squad_ids: tuple[str, ...]
     reset_traffic: bool
+
+
+class GoodsLine(
+    msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="goods"
+):
+    """One line of goods as it was settled, its defaults filled in."""
+
+    line: int
+    provider: str
+    product: Product
+    recipient: str
+    quantity: int
+    """How many pieces of the product."""
+    cost_minor: int
+    """What one piece is expected to cost the operator."""
+    price_minor: int
+    """What one piece was sold for, before the order's discount."""
 
 
 class AddonLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,7 +70,8 @@ class Paid(Event, frozen=True, kw_only=True):
     amount_minor: int
     discount_minor: int
     effective_at: Instant | None
-    lines: tuple[Line, ...]
+    lines: tuple[Line | GoodsLine, ...]
+    """At most one of access, and as many of goods as there are."""
 
 
 class AddonPurchased(Event, frozen=True, kw_only=True):
@@ -84,10 +102,11 @@ class WalletCredited(Event, frozen=True, kw_only=True):
 
 
 class Fulfilled(Event, frozen=True, kw_only=True):
-    """Everything of the order is done; `operation` carried it to the panel."""
+    """Everything of the order is done, and something of it was delivered."""
 
     tag: ClassVar[str] = "order.fulfilled"
-    operation: UUID
+    operation: UUID | None = None
+    """What carried the access to the panel; None: the order is of goods alone."""
 
 
 class Refunded(Event, frozen=True, kw_only=True):

@@ -189,7 +189,6 @@ def _access(members: Members, path: str, *, resets: bool) -> Line:
     grace = members.get("graceSeconds", 0)
     return Line(
         line=number,
-        type="access",
         days=days,
         ends_at=ends_at,
         grace_seconds=read_integer(

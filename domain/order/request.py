@@ -3,7 +3,7 @@
 import msgspec
 
 from domain.event import Instant
-from domain.order.events import AddonLine, Line
+from domain.order.events import AddonLine, GoodsLine, Line
 
 
 class SettleRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -19,8 +19,8 @@ class SettleRequest(msgspec.Struct, frozen=True, kw_only=True):
     slot: int
     effective_at: Instant | None
     correlation_id: str
-    lines: tuple[Line, ...]
-    """What the order grants; none of a topup and of an add-on."""
+    lines: tuple[Line | GoodsLine, ...]
+    """What the order grants and sells; none of a topup and of an add-on."""
     addons: tuple[AddonLine, ...] = ()
     """What an add-on changes."""
 

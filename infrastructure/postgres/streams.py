@@ -1,7 +1,7 @@
 """Reads heads and births for decisions; never a read model (see `Streams`)."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final, cast
+from typing import Final
 from uuid import UUID
 
 import msgspec
@@ -13,44 +13,21 @@ from domain.event import Instant, JsonObject
 from domain.maintenance.gates import ALL
 from domain.stream import Ref, StreamKind
 from infrastructure.postgres.batch_store import Connections
-from infrastructure.postgres.codec import decode_event
+from infrastructure.postgres.heads.deliveries import deliveries_of
 from infrastructure.postgres.heads.entitlements import ENTITLEMENTS
 from infrastructure.postgres.heads.entitlements import head_of as entitlement_head
 from infrastructure.postgres.heads.jobs import READ_DEAD
 from infrastructure.postgres.heads.jobs import head_of as job_head
 from infrastructure.postgres.heads.positions import last_of_streams
+from infrastructure.postgres.heads.settled import order_keys, settled_order
 from infrastructure.postgres.heads.table import (
     instant,
-    maybe_instant,
     maybe_uuid,
     number,
     text,
     uuid,
 )
 from infrastructure.postgres.locking import TABLES
-
-if TYPE_CHECKING:
-    from domain.order.events import OrderEvent
-
-_ORDER: Final = """
-SELECT o.tenant_id, o.correlation_id, o.version, e.type, e.schema, e.data::text,
-       e.recorded_at, e.position, counterfoil.now(), o.state = 'refunded'
-  FROM counterfoil.orders o
-  JOIN counterfoil.events e ON e.stream_id = o.stream_id AND e.version = 1
- WHERE o.stream_id = %(id)s
-"""
-
-_ORDER_KEYS: Final = """
-SELECT k.kind, k.stream_id, k.job_id, e.recorded_at
-  FROM counterfoil.external_keys k
-  LEFT JOIN counterfoil.events e
-    ON k.kind = 'refund'
-   AND e.stream_id = k.job_id
-   AND e.version = 1
- WHERE k.tenant_id = %(tenant_id)s
-   AND k.kind IN ('order', 'refund')
-   AND k.key = %(key)s
-"""
 
 _ENTITLEMENT_OF: Final = """
 SELECT stream_id
@@ -137,38 +114,12 @@ class PostgresStreams:
     def order(self, stream_id: UUID) -> SettledOrder | None:
         """See `Streams.order`."""
         with self._connections.connection() as connection:
-            row = connection.execute(_ORDER, {"id": stream_id}).fetchone()
-        if row is None:
-            return None
-        birth = decode_event(text(row[3]), number(row[4]), text(row[5]))
-        return SettledOrder(
-            ref=Ref(StreamKind.ORDER, stream_id),
-            tenant_id=text(row[0]),
-            correlation_id=text(row[1]),
-            version=number(row[2]),
-            # The first event of an order's stream is one of the order's.
-            birth=cast("OrderEvent", birth),
-            settled_at=instant(row[6]),
-            position=number(row[7]),
-            read_at=instant(row[8]),
-            is_refunded=bool(row[9]),
-        )
+            return settled_order(connection, stream_id)
 
     def order_keys(self, tenant_id: str, order_id: str) -> OrderKeys:
         """See `Streams.order_keys`."""
-        key = {"tenant_id": tenant_id, "key": order_id}
         with self._connections.connection() as connection:
-            rows = connection.execute(_ORDER_KEYS, key).fetchall()
-        found = {text(row[0]): (uuid(row[1]), maybe_uuid(row[2])) for row in rows}
-        order, fanout = found.get("order", (None, None))
-        _, refund = found.get("refund", (None, None))
-        asked_at = {text(row[0]): maybe_instant(row[3]) for row in rows}
-        return OrderKeys(
-            order=None if order is None else Ref(StreamKind.ORDER, order),
-            fanout=None if fanout is None else Ref(StreamKind.JOB, fanout),
-            refund=None if refund is None else Ref(StreamKind.JOB, refund),
-            refund_asked_at=asked_at.get("refund"),
-        )
+            return order_keys(connection, tenant_id, order_id)
 
     def head(self, ref: Ref) -> Head | None:
         """See `Streams.head`."""
@@ -221,6 +172,11 @@ class PostgresStreams:
             )
             for row in rows
         ]
+
+    def deliveries_of(self, order: UUID) -> Sequence[tuple[Ref, Head]]:
+        """See `Streams.deliveries_of`."""
+        with self._connections.connection() as connection:
+            return deliveries_of(connection, order)
 
     def operation_with_key(self, tenant_id: str, key: str) -> tuple[Ref, Head] | None:
         """See `Streams.operation_with_key`."""

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import count
+from operator import itemgetter
 from uuid import UUID
 
 from msgspec.structs import replace
@@ -29,11 +30,18 @@ from application.unit import Group, Head, Refused, Result, Written, is_current
 from domain.entitlement.state import Entitlement, Observed, Sight
 from domain.event import Event, Instant, JsonObject
 from domain.fulfillment.aggregate import FulfillmentOperation
+from domain.goods.state import GoodsDelivery
 from domain.ids import uuid7_from
 from domain.jobs.aggregate import Job
 from domain.jobs.events import Enqueued
 from domain.order.aggregate import Order
-from domain.order.events import AddonPurchased, OrderEvent, Paid, WalletCredited
+from domain.order.events import (
+    AddonPurchased,
+    OrderEvent,
+    Paid,
+    Refunded,
+    WalletCredited,
+)
 from domain.stream import Change, Ref, StreamKind
 
 START = datetime(2026, 8, 1, 12, tzinfo=UTC)
@@ -127,7 +135,12 @@ class MemoryLog:
             settled_at=births[0].at,
             read_at=self.now,
             position=1,
-            is_refunded=getattr(head.state, "stage", "") == "refunded",
+            refunded_lines=frozenset(
+                line
+                for event in self.events_of(ref)
+                if isinstance(event, Refunded)
+                for line in event.lines
+            ),
         )
 
     def order_keys(self, tenant_id: str, order_id: str) -> OrderKeys:
@@ -169,6 +182,14 @@ class MemoryLog:
             self.after_reading.popleft()()
             self._is_racing = False
         return sorted(rows, key=lambda row: row.desired_version)
+
+    def deliveries_of(self, order: UUID) -> list[tuple[Ref, Head]]:
+        found = [
+            (head.state.line, ref, head)
+            for ref, head in self.heads.items()
+            if isinstance(head.state, GoodsDelivery) and head.state.order == order
+        ]
+        return [(ref, head) for _, ref, head in sorted(found, key=itemgetter(0))]
 
     def closed_gate(self, gate: str) -> str | None:
         return self.gates.get(gate) or self.gates.get("all")
@@ -238,6 +259,9 @@ class MemoryLog:
 
     def entitlement(self, ref: Ref) -> Entitlement:
         return _of(Entitlement, self.heads[ref].state)
+
+    def delivery(self, ref: Ref) -> GoodsDelivery:
+        return _of(GoodsDelivery, self.heads[ref].state)
 
     def job(self, ref: Ref) -> Job:
         return _of(Job, self.heads[ref].state)

@@ -5,6 +5,7 @@ from datetime import timedelta
 from uuid import UUID
 
 import msgspec
+from msgspec.structs import replace
 
 from application.fulfillment.handler import FulfillmentArgs, FulfillOperation
 from application.fulfillment.record import record_change
@@ -24,6 +25,7 @@ from application.policies import (
 from application.unit import Refused, Written, changed
 from domain.entitlement.state import Entitlement, Sight
 from domain.event import Actor, Instant
+from domain.goods.events import Product
 from domain.jobs import aggregate as jobs
 from domain.jobs.aggregate import Job
 from domain.jobs.backoff import Backoff
@@ -34,7 +36,7 @@ from domain.jobs.verdict import Budget, Ending
 from domain.maintenance.gates import MAINTENANCE_ACTIVE, PANEL
 from domain.order import aggregate as orders
 from domain.order.aggregate import Order
-from domain.order.events import AddonLine, Line
+from domain.order.events import AddonLine, GoodsLine, Line
 from domain.order.request import RefundRequest, SettleRequest
 from domain.stream import Change, Ref, StreamKind
 from infrastructure.processor.settling import (
@@ -52,7 +54,6 @@ PREFIX = "counterfoil_"
 def access_line(**members: object) -> Line:
     line = Line(
         line=1,
-        type="access",
         days=30,
         ends_at=None,
         grace_seconds=0,
@@ -61,7 +62,20 @@ def access_line(**members: object) -> Line:
         squad_ids=(),
         reset_traffic=False,
     )
-    return msgspec.structs.replace(line, **members)
+    return replace(line, **members)
+
+
+def goods_line(**members: object) -> GoodsLine:
+    line = GoodsLine(
+        line=2,
+        provider="starshop",
+        product=Product(kind="telegram_stars", quantity=50),
+        recipient="anna",
+        quantity=1,
+        cost_minor=30,
+        price_minor=40,
+    )
+    return replace(line, **members)
 
 
 @dataclass
@@ -107,9 +121,11 @@ class Shop:
 
     def pay(  # noqa: PLR0913 - what a shop may say
         self,
-        *lines: Line,
+        *lines: Line | GoodsLine,
         customer: str = "c1",
         kind: str = "purchase",
+        amount_minor: int = 100,
+        discount_minor: int = 0,
         slot: int = 1,
         effective_at: Instant | None = None,
         tenant: str = "default",
@@ -126,8 +142,8 @@ class Shop:
             customer_id=customer,
             kind=kind if addon is None else "addon",
             currency="USD",
-            amount_minor=100,
-            discount_minor=0,
+            amount_minor=amount_minor,
+            discount_minor=discount_minor,
             slot=slot,
             effective_at=effective_at,
             correlation_id=f"order:o{self.orders}",
@@ -137,8 +153,7 @@ class Shop:
         ref = Ref(StreamKind.ORDER, self.ids())
         events = orders.decide(Order(), orders.Settle(request))
         state = Order()
-        for event in events:
-            state = orders.evolve(state, event)
+        (state,) = (orders.evolve(state, event) for event in events)
         born = Change(ref=ref, tenant_id=tenant, expected=0, events=events, state=state)
         self.log.write(born, request.correlation_id)
         fanout = None
@@ -146,8 +161,7 @@ class Shop:
             fanout = self.enqueue(enqueue, tenant)
         key = tenant, request.order_id
         asked = self.log.order_keys(*key)
-        known = msgspec.structs.replace(asked, order=ref, fanout=fanout)
-        self.log.keys[key] = known
+        self.log.keys[key] = replace(asked, order=ref, fanout=fanout)
         return ref
 
     def refund(
@@ -169,9 +183,7 @@ class Shop:
         job = self.enqueue(refund(request, self.log.now))
         key = request.tenant, order_id
         asked = self.log.order_keys(*key)
-        self.log.keys[key] = msgspec.structs.replace(
-            asked, refund=job, refund_asked_at=self.log.now
-        )
+        self.log.keys[key] = replace(asked, refund=job, refund_asked_at=self.log.now)
         return job
 
     def enqueue(self, command: jobs.Enqueue, tenant: str = "default") -> Ref:
@@ -195,6 +207,10 @@ class Shop:
     def operations(self) -> list[Ref]:
         """Return all operations, the oldest first."""
         return [ref for ref in self.log.heads if ref.kind is StreamKind.OPERATION]
+
+    def deliveries(self, order: Ref) -> list[Ref]:
+        """Return the deliveries of an order, by their lines."""
+        return [ref for ref, _ in self.log.deliveries_of(order.id)]
 
     def job_of(self, operation: Ref) -> Ref:
         key = f"{FULFILLMENT}:{operation.id}"
@@ -266,7 +282,7 @@ class Shop:
         for job in self.waiting(ORDER_FANOUT):
             self.run(job)
 
-    def buy(self, *lines: Line, effective_at: Instant | None = None) -> Ref:
+    def buy(self, *lines: Line | GoodsLine, effective_at: Instant | None = None) -> Ref:
         """Pay and fan out one order of the customer; return its operation."""
         self.pay(*lines, effective_at=effective_at)
         self.fan_out_all()
@@ -334,8 +350,8 @@ class Shop:
     def rename(self, operation: Ref, name: str) -> None:
         """Let the head of an operation name another one, as a newer version might."""
         head = self.log.heads[operation]
-        state = msgspec.structs.replace(self.log.operation(operation), operation=name)
-        self.log.heads[operation] = msgspec.structs.replace(head, state=state)
+        state = replace(self.log.operation(operation), operation=name)
+        self.log.heads[operation] = replace(head, state=state)
 
     def wait(self, **duration: float) -> None:
         """Let time pass."""

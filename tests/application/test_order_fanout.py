@@ -6,7 +6,6 @@ from uuid import UUID
 import pytest
 
 from application.order_fanout import OrderFanoutArgs, owes_reset
-from application.policies import ORDER_FANOUT
 from application.ports import OperationRow, Rejected, Unavailable
 from domain.entitlement.state import Desired
 from domain.fulfillment.aggregate import Stage
@@ -174,14 +173,6 @@ def test_an_order_that_is_not_there_is_a_dead_letter(shop: Shop) -> None:
     outcome = shop.fan_out(OrderFanoutArgs(order_stream_id=UUID(int=8)), context)
 
     assert outcome == Fail(code="order_missing")
-
-
-def test_a_line_of_another_type_is_not_taken_for_access(shop: Shop) -> None:
-    shop.pay(access_line(type="goods"))
-
-    outcome = shop.run(shop.waiting(ORDER_FANOUT)[0])
-
-    assert outcome == Fail(code="no_access_line")
 
 
 def test_a_reset_that_never_reached_the_panel_is_carried_on(shop: Shop) -> None:

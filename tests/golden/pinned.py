@@ -7,10 +7,13 @@ changed.  A new meaning gets the next schema number, and its own entry.
 from datetime import UTC, datetime
 from uuid import UUID
 
+from msgspec.structs import replace
+
 from domain.entitlement import events as entitlement
 from domain.entitlement.state import Desired, Observed, Upcoming
 from domain.event import Actor, Causation, Event, Meta
 from domain.fulfillment import events as fulfillment
+from domain.goods.events import Product
 from domain.jobs import events as jobs
 from domain.maintenance import events as maintenance
 from domain.operators import events as operators
@@ -66,7 +69,6 @@ OBSERVED = Observed(
 )
 LINE = order.Line(
     line=1,
-    type="access",
     days=30,
     ends_at=None,
     grace_seconds=3600,
@@ -77,7 +79,6 @@ LINE = order.Line(
 )
 LINE_UNTIL = order.Line(
     line=2,
-    type="access",
     days=None,
     ends_at=LATER,
     grace_seconds=0,
@@ -85,6 +86,15 @@ LINE_UNTIL = order.Line(
     device_limit=None,
     squad_ids=(),
     reset_traffic=False,
+)
+SOLD = order.GoodsLine(
+    line=3,
+    provider="starshop",
+    product=Product(kind="telegram_stars", quantity=50),
+    recipient="customer_77",
+    quantity=4,
+    cost_minor=75,
+    price_minor=99,
 )
 
 ADDON = order.AddonLine(
@@ -98,18 +108,20 @@ ADDON = order.AddonLine(
 )
 ADDON_UNTIL = order.AddonLine(line=2, type="access", ends_at=LATER)
 
+PAID = order.Paid(
+    order_id="A-1042",
+    customer_id="C-77",
+    slot=1,
+    kind="purchase",
+    currency="EUR",
+    amount_minor=1490,
+    discount_minor=200,
+    effective_at=AT,
+    lines=(LINE, LINE_UNTIL, SOLD),
+)
+
 ORDERS: tuple[Event, ...] = (
-    order.Paid(
-        order_id="A-1042",
-        customer_id="C-77",
-        slot=1,
-        kind="purchase",
-        currency="EUR",
-        amount_minor=1490,
-        discount_minor=200,
-        effective_at=AT,
-        lines=(LINE, LINE_UNTIL),
-    ),
+    PAID,
     order.AddonPurchased(
         order_id="A-1044",
         customer_id="C-77",
@@ -263,6 +275,7 @@ OPERATORS: tuple[Event, ...] = (
 EARLIER: dict[tuple[str, int], Event] = {
     (event.tag, event.schema): event
     for event in (
+        replace(PAID, lines=(LINE, LINE_UNTIL)),
         entitlement.DesiredChanged(
             desired_version=1, desired=DESIRED, paid_at=AT, order=ORDER
         ),

@@ -1,5 +1,6 @@
 """Heads of deliveries of goods, in `counterfoil.deliveries`."""
 
+from collections.abc import Sequence
 from typing import Final
 from uuid import UUID
 
@@ -9,7 +10,8 @@ from application.unit import Head
 from domain.event import Meta
 from domain.goods.events import Product, Sender
 from domain.goods.state import GoodsDelivery, Proposal, Stage, Standing
-from domain.stream import Change
+from domain.stream import Change, Ref, StreamKind
+from infrastructure.postgres.database import Connection
 from infrastructure.postgres.heads.table import (
     Columns,
     HeadTable,
@@ -67,6 +69,13 @@ UPDATE counterfoil.deliveries d
   FROM jsonb_populate_recordset(NULL::counterfoil.deliveries, %(rows)s::jsonb) r
  WHERE d.stream_id = r.stream_id
    AND d.stream_id = ANY(%(ids)b::uuid[])
+"""
+
+_DELIVERIES_OF: Final = """
+SELECT stream_id
+  FROM counterfoil.deliveries
+ WHERE order_stream_id = %(id)s
+ ORDER BY line
 """
 
 _product = msgspec.json.Decoder(Product)
@@ -134,3 +143,14 @@ DELIVERIES: Final = HeadTable(
     head=_head,
     columns=_columns,
 )
+
+
+def deliveries_of(connection: Connection, order: UUID) -> Sequence[tuple[Ref, Head]]:
+    """Return the deliveries of an order, by their lines."""
+    named = connection.execute(_DELIVERIES_OF, {"id": order}).fetchall()
+    if not named:
+        return []
+    ids = [uuid(row[0]) for row in named]
+    rows = connection.execute(_READ, {"ids": ids}).fetchall()
+    heads = dict(_head(row) for row in rows)
+    return [(Ref(StreamKind.DELIVERY, it), heads[it]) for it in ids if it in heads]

@@ -17,7 +17,7 @@ from domain.order.aggregate import Stage
 from domain.order.events import AddonLine, Refunded
 from domain.stream import Ref, StreamKind
 from tests.application.memory import MemoryContext
-from tests.application.shop import Shop, access_line
+from tests.application.shop import Shop
 
 ADDON = AddonLine(line=1, type="access", days=7)
 NOBODY = Ref(StreamKind.ORDER, UUID(int=0))
@@ -185,8 +185,8 @@ def test_a_settlement_between_reading_and_refunding_is_seen(shop: Shop) -> None:
 def test_the_order_of_a_dead_fan_out_is_refunded_and_stays_undelivered(
     shop: Shop,
 ) -> None:
-    order = shop.pay(access_line(type="goods"))
-    assert shop.run(shop.waiting(ORDER_FANOUT)[0]) == Fail(code="no_access_line")
+    order = shop.pay(addon=ADDON)
+    assert shop.run(shop.waiting(ORDER_FANOUT)[0]) == Fail(code="no_entitlement")
 
     refund(shop, "o1")
 

@@ -36,7 +36,6 @@ OTHER = UUID(int=8)
 def request(kind: str) -> SettleRequest:
     line = Line(
         line=1,
-        type="access",
         days=30,
         ends_at=None,
         grace_seconds=0,

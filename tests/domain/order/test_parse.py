@@ -9,8 +9,9 @@ from msgspec.structs import replace
 
 from domain.errors import InvalidRequestError
 from domain.order.currency import MINOR_DIGITS
-from domain.order.events import AddonLine
+from domain.order.events import AddonLine, Line
 from domain.order.parse import KINDS, parse
+from domain.order.request import SettleRequest
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 LEAST: dict[str, Any] = {
@@ -27,6 +28,12 @@ def line(**members: object) -> list[dict[str, object]]:
     return [{"line": 1, "type": "access", "days": 30} | members]
 
 
+def access(request: SettleRequest) -> Line:
+    (told,) = request.lines
+    assert isinstance(told, Line)
+    return told
+
+
 def test_what_is_not_said_has_its_default() -> None:
     accepted = parse(LEAST, NOW)
 
@@ -36,7 +43,7 @@ def test_what_is_not_said_has_its_default() -> None:
         0,
     )
     assert (accepted.effective_at, accepted.correlation_id) == (None, "order:o-1")
-    (told,) = accepted.lines
+    told = access(accepted)
     assert (told.grace_seconds, told.traffic_bytes, told.device_limit) == (
         0,
         None,
@@ -59,10 +66,10 @@ def test_traffic_is_reset_by_kind_unless_the_line_says_otherwise(
     kind: str,
     resets: bool,  # noqa: FBT001 -- the expectation of this row
 ) -> None:
-    (told,) = parse(LEAST | {"kind": kind}, NOW).lines
-    (said,) = parse(
-        LEAST | {"kind": kind, "lines": line(resetTraffic=not resets)}, NOW
-    ).lines
+    told = access(parse(LEAST | {"kind": kind}, NOW))
+    said = access(
+        parse(LEAST | {"kind": kind, "lines": line(resetTraffic=not resets)}, NOW)
+    )
 
     assert (told.reset_traffic, said.reset_traffic) == (resets, not resets)
 
@@ -70,7 +77,7 @@ def test_traffic_is_reset_by_kind_unless_the_line_says_otherwise(
 def test_an_end_is_kept_in_utc() -> None:
     ends = line(days=None, endsAt="2030-01-01T03:00:00.250+03:00")
 
-    (told,) = parse(LEAST | {"lines": ends}, NOW).lines
+    told = access(parse(LEAST | {"lines": ends}, NOW))
 
     assert told.ends_at == datetime(2030, 1, 1, 0, 0, 0, 250_000, tzinfo=UTC)
     assert (told.ends_at.tzinfo, told.days) == (UTC, None)
@@ -79,7 +86,7 @@ def test_an_end_is_kept_in_utc() -> None:
 def test_squads_are_kept_in_lower_case() -> None:
     squad = "0F8FAD5B-D9CB-469F-A165-70867728950E"
 
-    (told,) = parse(LEAST | {"lines": line(squadIds=[squad])}, NOW).lines
+    told = access(parse(LEAST | {"lines": line(squadIds=[squad])}, NOW))
 
     assert told.squad_ids == (squad.lower(),)
 
