@@ -1,7 +1,7 @@
 """What an installation may set, read once from the environment.
 
-A variable that is unset or empty takes its default.  Secrets (the token, and
-the database's addresses, which may hold a password) are not in the repr.
+A variable that is unset or empty takes its default.  Secrets (tokens, keys, and the
+database's addresses, which may hold a password) are not in the repr.
 """
 
 from collections.abc import Mapping
@@ -14,6 +14,7 @@ from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict
 
 from infrastructure.errors import ConfigurationError
+from infrastructure.seals.key_ring import KeyRing, MalformedKeysError, key_ring_of
 
 LONGEST_CALL_SECONDS: Final = 10
 """Longest call to a provider (mechanisms 23)."""
@@ -44,6 +45,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """The panel's API token."""
     panel_username_prefix: str = "counterfoil_"
     """What the name of every panel user that we create begins with."""
+    data_encryption_keys: KeyRing | None = None
+    """What seals credentials of goods providers, the active key first; None: there is
+    none, so no goods are bought here."""
     job_max_concurrent: int | None = None
     """Most jobs that one process runs at once; None means its queues' sum."""
     job_max_pending: int | None = None
@@ -90,6 +94,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             remnawave_token=env.text("REMNAWAVE_TOKEN"),
             panel_username_prefix=env.username_prefix("PANEL_USERNAME_PREFIX")
             or default.panel_username_prefix,
+            data_encryption_keys=env.key_ring("DATA_ENCRYPTION_KEYS"),
             job_max_concurrent=env.integer("JOB_MAX_CONCURRENT"),
             job_max_pending=env.integer("JOB_MAX_PENDING", least=0, most=_MOST_PENDING),
             job_max_tenant_pending=env.integer(
@@ -170,6 +175,20 @@ class _Environment:
         if not right or url.username or url.password or url.query or url.fragment:
             raise _wrong(name, "is not the address of a panel", remedy)
         return value.rstrip("/")
+
+    def key_ring(self, name: str) -> KeyRing | None:
+        """Return the variable as a key ring; it is never repeated."""
+        value = self.text(name)
+        try:
+            return None if value is None else key_ring_of(value)
+        except MalformedKeysError as error:
+            problem = str(error)
+        raise _wrong(
+            name,
+            problem,
+            "write ID:KEY, or ID:KEY,ID:KEY with the key that seals first; "
+            "`counterfoil credentials make-key` makes one",
+        )
 
     def username_prefix(self, name: str) -> str | None:
         """Return the variable as the beginning of a panel user's name."""

@@ -57,12 +57,75 @@ class ProjectionPromoted(Event, frozen=True, kw_only=True):
     """How far its rows had followed the log when it was promoted."""
 
 
+class ProviderConfigured(Event, frozen=True, kw_only=True):
+    """A provider of goods is new, or is spoken to by another adapter from now on."""
+
+    tag: ClassVar[str] = "provider.configured"
+    provider: str
+    """Its slug."""
+    adapter: str
+
+
+class ProviderEnabled(Event, frozen=True, kw_only=True):
+    """Goods are bought of the provider again."""
+
+    tag: ClassVar[str] = "provider.enabled"
+    provider: str
+
+
+class ProviderDisabled(Event, frozen=True, kw_only=True):
+    """Nothing is bought of the provider until it is enabled."""
+
+    tag: ClassVar[str] = "provider.disabled"
+    provider: str
+
+
+class CredentialSet(Event, frozen=True, kw_only=True):
+    """A person gave the address and the secrets of a provider; none of them is here."""
+
+    tag: ClassVar[str] = "credential.set"
+    provider: str
+    host: str
+    """Of the address; the rest of it is nobody's business."""
+    currency: str | None
+    """Of its costs and its balance, if it has one alone."""
+    key: str
+    """The id of the key that seals it."""
+
+
+class CredentialRotated(Event, frozen=True, kw_only=True):
+    """A person gave another token for the same account of a provider."""
+
+    tag: ClassVar[str] = "credential.rotated"
+    provider: str
+    key: str
+
+
+class CredentialResealed(Event, frozen=True, kw_only=True):
+    """The same secrets are sealed by another key."""
+
+    tag: ClassVar[str] = "credential.resealed"
+    provider: str
+    key: str
+    before: str
+    """The id of the key that sealed them before."""
+
+
 class Remark(State, frozen=True, kw_only=True):
     """The state of a stream of one event: that it exists."""
 
 
 type OperatorEvent = (
-    ActionRefused | ProjectionPaused | ProjectionResumed | ProjectionPromoted
+    ActionRefused
+    | ProjectionPaused
+    | ProjectionResumed
+    | ProjectionPromoted
+    | ProviderConfigured
+    | ProviderEnabled
+    | ProviderDisabled
+    | CredentialSet
+    | CredentialRotated
+    | CredentialResealed
 )
 
 

@@ -1,4 +1,4 @@
-"""What operators do to projections, on record in the transaction that does it."""
+"""What operators do to rows, on record in the transaction that does it."""
 
 from typing import Final
 from uuid import UUID
@@ -11,7 +11,7 @@ from infrastructure.postgres.appending import write
 from infrastructure.postgres.database import Connection
 
 _TENANT: Final = "default"
-"""Projections are the whole installation's."""
+"""Of what is the whole installation's, as projections are."""
 
 _POSITION: Final = """
 SELECT position FROM counterfoil.events WHERE stream_id = %(stream)s AND version = 1
@@ -21,7 +21,11 @@ _LAST: Final = "SELECT last_value FROM counterfoil.position_seq"
 
 
 def remark(
-    connection: Connection, event: OperatorEvent, meta: Meta, stream_id: UUID
+    connection: Connection,
+    event: OperatorEvent,
+    meta: Meta,
+    stream_id: UUID,
+    tenant_id: str = _TENANT,
 ) -> int:
     """Return the position of a new stream of this one event, not committed yet.
 
@@ -30,7 +34,7 @@ def remark(
     ref = Ref(StreamKind.REMARK, stream_id)
     change = Change(
         ref=ref,
-        tenant_id=_TENANT,
+        tenant_id=tenant_id,
         expected=0,
         events=(event,),
         state=evolve(Remark(), event),

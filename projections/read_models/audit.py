@@ -20,10 +20,16 @@ from domain.jobs.events import JobEvent
 from domain.maintenance.events import MaintenanceEvent
 from domain.operators.events import (
     ActionRefused,
+    CredentialResealed,
+    CredentialRotated,
+    CredentialSet,
     OperatorEvent,
     ProjectionPaused,
     ProjectionPromoted,
     ProjectionResumed,
+    ProviderConfigured,
+    ProviderDisabled,
+    ProviderEnabled,
 )
 from domain.order.events import OrderEvent
 from domain.recorded import RecordedEvent
@@ -70,8 +76,8 @@ class AuditRow(Struct, frozen=True, kw_only=True, rename="camel"):
     action: str
     """The tag of what happened; of a refusal, what was asked for."""
     target: str
-    """The id of the stream that changed, or `projection:<name>`; of a refusal, the
-    target as it was given."""
+    """The id of the stream that changed, or `projection:<name>` or `provider:<slug>`;
+    of a refusal, the target as it was given."""
     target_kind: str | None
     """None: of what is refused by its id alone, nobody looked what it is."""
     outcome: str
@@ -140,11 +146,14 @@ _KINDS: Final = {
     "wallet": "order",
     "addon": "order",
     "fulfillment": "operation",
+    "credential": "provider",
 }
 """By the first word of a tag; the others say the kind themselves."""
 
 
-_WITHOUT_STREAM: Final = frozenset({"maintenance", "projection"})
+_WITHOUT_STREAM: Final = frozenset(
+    {"maintenance", "projection", "provider", "credential"}
+)
 """Kinds that a refused action names itself: `open_maintenance`."""
 
 
@@ -156,6 +165,15 @@ def _target(recorded: RecordedEvent) -> str:
             | ProjectionPromoted(projection=name)
         ):
             return f"projection:{name}"
+        case (
+            ProviderConfigured(provider=slug)
+            | ProviderEnabled(provider=slug)
+            | ProviderDisabled(provider=slug)
+            | CredentialSet(provider=slug)
+            | CredentialRotated(provider=slug)
+            | CredentialResealed(provider=slug)
+        ):
+            return f"provider:{slug}"
         case _:
             return str(recorded.stream_id)
 
@@ -168,4 +186,4 @@ def _asked_about(refused: ActionRefused) -> str | None:
     if refused.action in BY_OPERATORS:
         return "entitlement"
     what = refused.action.partition("_")[2]
-    return what if what in _WITHOUT_STREAM else None
+    return _kind(what) if what in _WITHOUT_STREAM else None

@@ -270,6 +270,14 @@ OPERATORS: tuple[Event, ...] = (
     operators.ProjectionPromoted(
         projection="jobs", schema_number=2, slot="b", position=1_042
     ),
+    operators.ProviderConfigured(provider="stars", adapter="fragment"),
+    operators.ProviderEnabled(provider="stars"),
+    operators.ProviderDisabled(provider="stars"),
+    operators.CredentialSet(
+        provider="stars", host="gateway.example:8443", currency="EUR", key="k2026"
+    ),
+    operators.CredentialRotated(provider="stars", key="k2026"),
+    operators.CredentialResealed(provider="stars", key="k2027", before="k2026"),
 )
 
 EARLIER: dict[tuple[str, int], Event] = {

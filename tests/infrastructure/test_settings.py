@@ -1,7 +1,9 @@
 """Settings are read once, from the environment, and say what is wrong with them."""
 
+from base64 import b64encode
 from contextlib import suppress
 from pathlib import Path
+from traceback import format_exception
 
 import pytest
 from hypothesis import given
@@ -11,6 +13,10 @@ from infrastructure.errors import ConfigurationError
 from infrastructure.settings import Settings
 
 URL = "postgresql://shop:hunter2@db.example/orders"
+KEYS = ",".join(
+    f"{name}:{b64encode(bytes(range(first, first + 32))).decode()}"
+    for name, first in (("k2", 7), ("k1", 70))
+)
 DIRECT_URL = "postgresql://shop:hunter2@direct.example/orders"
 
 
@@ -71,10 +77,31 @@ def test_empty_means_unset() -> None:
     assert settings == Settings()
 
 
+def test_the_first_of_several_keys_is_the_active_one() -> None:
+    settings = Settings.from_env({"COUNTERFOIL_DATA_ENCRYPTION_KEYS": KEYS})
+
+    assert settings.data_encryption_keys is not None
+    assert settings.data_encryption_keys.ids == ("k2", "k1")
+    assert Settings.from_env({}).data_encryption_keys is None
+
+
+@pytest.mark.parametrize("keys", ["hunter2", "k1:hunter2", f"{KEYS},", f"{KEYS},k1:x"])
+def test_malformed_keys_say_how_to_make_one(keys: str) -> None:
+    with pytest.raises(ConfigurationError) as refused:
+        Settings.from_env({"COUNTERFOIL_DATA_ENCRYPTION_KEYS": keys})
+
+    told = str(refused.value)
+    assert told.startswith("COUNTERFOIL_DATA_ENCRYPTION_KEYS: ")
+    assert "`counterfoil credentials make-key` makes one" in told
+    assert "hunter2" not in "".join(format_exception(refused.value))
+    assert KEYS[3:20] not in "".join(format_exception(refused.value))
+
+
 def test_no_secret_is_shown() -> None:
     """I12."""
     settings = Settings.from_env(
         {
+            "COUNTERFOIL_DATA_ENCRYPTION_KEYS": KEYS,
             "COUNTERFOIL_DATABASE_URL": URL,
             "COUNTERFOIL_LISTEN_URL": DIRECT_URL,
             "COUNTERFOIL_REMNAWAVE_TOKEN": "token-1",
@@ -85,6 +112,7 @@ def test_no_secret_is_shown() -> None:
     for shown in (repr(settings), str(settings), f"{settings}"):
         assert "hunter2" not in shown
         assert "token-1" not in shown
+        assert KEYS[3:20] not in shown
         assert "/srv" in shown
 
 

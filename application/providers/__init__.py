@@ -1,0 +1,1 @@
+"""Providers of goods as people configure them, and their sealed credentials."""

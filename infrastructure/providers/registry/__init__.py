@@ -1,0 +1,1 @@
+"""Which providers of goods there are, read anew for every call."""

@@ -1,0 +1,77 @@
+"""Finds a provider by its slug: its row and its credential as they are at that moment.
+
+Nothing is kept between two calls, so a rotation takes effect on the next one.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from application.goods.port import GoodsProvider, Unconfigured
+from application.providers.book import Provider
+from application.providers.credential import Credential, stored_credential
+from application.providers.sealing import Seals, Unopened
+from infrastructure.postgres.batch_store import Connections
+from infrastructure.providers.registry.rows import read_provider
+
+UNCONFIGURED: Final = "provider_unconfigured"
+
+type Build = Callable[[str, Credential], GoodsProvider | None]
+"""Makes a provider of the adapter of that name; None: there is no such adapter."""
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresProviders:
+    """See `Providers`."""
+
+    connections: Connections
+    seals: Seals | None
+    """None: there is no key, so nothing can be opened."""
+    build: Build
+
+    def find(self, tenant_id: str, slug: str) -> GoodsProvider | Unconfigured:
+        """See `Providers.find`.
+
+        Raises:
+            DatabaseUnavailableError: nobody knows how it is configured.
+        """
+        with self.connections.connection() as connection:
+            provider = read_provider(connection, tenant_id, slug)
+        if provider is None:
+            return _unconfigured(f"there is no provider {slug}")
+        if not provider.is_enabled:
+            return _unconfigured(f"provider {slug} is disabled")
+        credential = credential_in(provider, self.seals)
+        if not isinstance(credential, Credential):
+            return _unconfigured(credential)
+        built = self.build(provider.adapter, credential)
+        if built is None:
+            return _unconfigured(f"this version has no adapter {provider.adapter}")
+        return built
+
+
+def _unconfigured(detail: str) -> Unconfigured:
+    return Unconfigured(UNCONFIGURED, detail)
+
+
+def credential_in(provider: Provider, seals: Seals | None) -> Credential | str:
+    """Return the credential of a provider, or why there is none that can be used."""
+    slug = provider.slug
+    if provider.sealed is None:
+        return f"provider {slug} has no credential"
+    if seals is None:
+        return "COUNTERFOIL_DATA_ENCRYPTION_KEYS is not set"
+    opened = seals.open(provider.sealed, provider.place)
+    match opened:
+        case Unopened(code="key_missing", key=key):
+            return f"key {key}, which seals the credential of {slug}, is missing"
+        case Unopened(key=key):
+            return f"the credential of {slug} does not open under key {key}"
+        case bytes():
+            pass
+    credential = stored_credential(opened)
+    if credential is None:
+        return f"the credential of {slug} is none of this version's"
+    if credential.base_url != provider.base_url:
+        return f"the address of {slug} is not the one that its credential is for"
+    return credential
