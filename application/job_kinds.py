@@ -10,6 +10,7 @@ import msgspec
 from application.context import Context
 from domain.jobs.outcome import Outcome
 from domain.jobs.verdict import Budget
+from domain.stream import StreamKind
 
 HEARTBEAT_SECONDS: Final = 15
 """How often leases are confirmed (EvoBGP, requirements 20)."""
@@ -44,7 +45,9 @@ class JobKind[Args: msgspec.Struct]:
     concurrency_limit: int = 1
     """How many jobs of one serial key may run at once."""
     record: Callable[[Args], UUID] | None = None
-    """The fulfilment operation whose events follow the job's, if it has one."""
+    """The operation or delivery whose events follow the job's, if it has one."""
+    record_kind: StreamKind = StreamKind.OPERATION
+    """Which of the two its records are."""
 
     def __post_init__(self) -> None:
         """Refuse a lease that a single slow call could outlast.

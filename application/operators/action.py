@@ -39,6 +39,7 @@ class Done(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     job_id: UUID | None
     operation_id: UUID | None
+    delivery_id: UUID | None = None
     events: tuple[str, ...]
     """Tags of the events that it wrote; none: it was so already."""
     position: int
@@ -60,7 +61,7 @@ class Action:
     refusals: Refusals
 
     def __call__(self, key: str, instruction: Instruction) -> Done:
-        """Return what was done to the job or operation whose id is `key`.
+        """Return what was done to the job, operation or delivery that has the id `key`.
 
         Raises:
             NotFoundError: nothing has that id.
@@ -118,7 +119,8 @@ class Action:
     def _told(self, target: Target, written: Written) -> Done:
         return Done(
             job_id=None if target.job is None else target.job.id,
-            operation_id=None if target.record is None else target.record.id,
+            operation_id=_id_of(target, StreamKind.OPERATION),
+            delivery_id=_id_of(target, StreamKind.DELIVERY),
             events=tuple(
                 event.tag
                 for change in sorted(written.changes, key=_jobs_first)
@@ -137,6 +139,11 @@ class Action:
         if last is None:
             return about_nothing(key)
         return About(last.tenant_id, last.correlation_id)
+
+
+def _id_of(target: Target, kind: StreamKind) -> UUID | None:
+    record = target.record
+    return None if record is None or record.kind is not kind else record.id
 
 
 def _jobs_first(change: Change) -> bool:

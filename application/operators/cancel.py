@@ -5,11 +5,17 @@ running job      ► its worker is asked to stop, and knows within one heartbeat
 dead job         ► its failed record is cancelled: no retry revives it any more
 cancelled        ► nothing, it is so already
 succeeded        ► refused: final is final (I6)
+a purchase open  ► refused: nobody knows yet whether it was bought
 carrying others  ► refused: orders that were paid before would have no work (I1)
 """
 
 from application.operators.action import GONE, Action
-from application.operators.changes import commanded, record_commanded, state_of
+from application.operators.changes import (
+    commanded,
+    delivery_commanded,
+    record_commanded,
+    state_of,
+)
 from application.operators.refusals import Refusals
 from application.operators.target import FINAL, Target, Targets
 from application.unit import Ids, Locked, Refused, UnitOfWork
@@ -17,11 +23,15 @@ from domain.event import Instant
 from domain.fulfillment import commands as operations
 from domain.fulfillment.aggregate import FulfillmentOperation
 from domain.fulfillment.aggregate import Stage as OperationStage
+from domain.goods import commands as goods
+from domain.goods.state import GoodsDelivery
+from domain.goods.state import Stage as DeliveryStage
 from domain.jobs.aggregate import Cancel, Job, Stage
 from domain.order.aggregate import Order
 from domain.order.aggregate import Stage as OrderStage
 from domain.stream import Change, Ref, StreamKind
 
+_OPERATOR = "operator"
 _CARRYING = "carrying others"
 _LIVE = frozenset({Stage.WAITING, Stage.RUNNING})
 
@@ -46,6 +56,9 @@ def _decide(
         return Refused(f"operation_{operation.stage}")
     if operation is not None and _carries_others(locked, target, operation):
         return Refused(f"operation_{_CARRYING}")
+    delivery = state_of(locked, target.record, GoodsDelivery)
+    if delivery is not None and _is_kept(delivery):
+        return Refused(f"delivery_{delivery.stage}")
     job = state_of(locked, target.job, Job)
     if target.job is not None and job is None:
         return GONE
@@ -53,9 +66,19 @@ def _decide(
         return commanded(locked, target.job, target.record, Cancel())
     if target.record is not None and operation is not None:
         return record_commanded(locked, target.record, operations.Cancel())
+    if target.record is not None and delivery is not None:
+        command = goods.Cancel(code=_OPERATOR, refunds=True)
+        return delivery_commanded(locked, target.record, command)
     if job is not None and job.stage is Stage.CANCELLED:
         return ()
     return GONE if job is None else Refused(f"job_{job.stage}")
+
+
+def _is_kept(delivery: GoodsDelivery) -> bool:
+    """Whether a purchase is open or done, or the money is back: no cancel undoes it."""
+    if delivery.stage in {DeliveryStage.PENDING, DeliveryStage.FAILED}:
+        return delivery.is_doubtful
+    return delivery.stage is not DeliveryStage.CANCELLED
 
 
 def _carries_others(

@@ -1,10 +1,13 @@
 """What an operator's command changes: the job's events, and its record's after them."""
 
-from application.fulfillment.record import record_change
+from application.records.following import record_change
 from application.unit import Locked, changed
 from domain.fulfillment import aggregate as operations
 from domain.fulfillment.aggregate import FulfillmentOperation
 from domain.fulfillment.commands import FulfillmentCommand
+from domain.goods import aggregate as goods
+from domain.goods.commands import GoodsCommand
+from domain.goods.state import GoodsDelivery
 from domain.jobs import aggregate as jobs
 from domain.jobs.aggregate import Job, JobCommand
 from domain.stream import Change, Ref, State
@@ -40,7 +43,7 @@ def commanded(
 def record_commanded(
     locked: Locked, record: Ref, command: FulfillmentCommand
 ) -> tuple[Change, ...]:
-    """Return the change of a locked record alone; none when it is so already.
+    """Return the change of a locked operation alone; none when it is so already.
 
     Raises:
         IllegalTransitionError: the command makes no sense at the record's stage.
@@ -52,3 +55,19 @@ def record_commanded(
     for event in events:
         operation = operations.evolve(operation, event)
     return (changed(record, locked[record], events, operation),)
+
+
+def delivery_commanded(
+    locked: Locked, record: Ref, command: GoodsCommand
+) -> tuple[Change, ...]:
+    """Return the change of a locked delivery alone; none when it is so already.
+
+    Raises:
+        IllegalTransitionError: the command makes no sense at the delivery's stage.
+    """
+    delivery = state_of(locked, record, GoodsDelivery)
+    events = () if delivery is None else goods.decide(delivery, command)
+    if delivery is None or not events:
+        return ()
+    state = goods.fold(events, delivery)
+    return (changed(record, locked[record], events, state),)

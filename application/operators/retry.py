@@ -16,11 +16,16 @@ from application.unit import Ids, Locked, Refused, UnitOfWork
 from domain.event import Instant
 from domain.fulfillment.aggregate import FulfillmentOperation
 from domain.fulfillment.aggregate import Stage as OperationStage
+from domain.goods.state import FINAL as FINAL_STAGES
+from domain.goods.state import GoodsDelivery
+from domain.goods.state import Stage as DeliveryStage
 from domain.jobs.aggregate import Job, RetryDead, Stage
 from domain.stream import Change
 
 _DEAD = frozenset({Stage.DISCARDED, Stage.CANCELLED})
 _FINAL = frozenset({OperationStage.SUCCEEDED, OperationStage.CANCELLED})
+_DECIDED = frozenset({*FINAL_STAGES, DeliveryStage.NEEDS_REVIEW})
+"""Stages of a delivery that no retry leaves: final, or a person's to decide."""
 
 
 def retry_job(targets: Targets, units: UnitOfWork, ids: Ids) -> Action:
@@ -42,8 +47,13 @@ def _decide(
     operation = state_of(locked, target.record, FulfillmentOperation)
     if operation is not None and operation.stage in _FINAL:
         return Refused(f"operation_{operation.stage}")
+    delivery = state_of(locked, target.record, GoodsDelivery)
+    if delivery is not None and delivery.stage in _DECIDED:
+        return Refused(f"delivery_{delivery.stage}")
     if target.job is None:
         # Its job is found by its key, so an unfinished or failed record has one.
+        if delivery is not None:
+            return Refused(f"delivery_{delivery.stage}")
         return Refused(f"operation_{operation.stage}" if operation else GONE.code)
     job = state_of(locked, target.job, Job)
     if job is None:

@@ -1,4 +1,4 @@
-"""What an operator's id means: a job, and the operation that the job serves.
+"""What an operator's id means: a job, and the record that the job serves.
 
 Both ids lead to the same pair, so retrying a job retries its record, and the other
 way round: one use case, two routes (mechanisms 25).
@@ -13,8 +13,8 @@ import msgspec
 
 from application.errors import NotFoundError, StateConflictError
 from application.job_kinds import Kinds
-from application.policies import key_of
 from application.ports import Streams
+from application.records.following import record_ref
 from application.unit import Head
 from domain.event import JsonObject
 from domain.fulfillment.aggregate import FulfillmentOperation
@@ -27,6 +27,9 @@ _LOOKS: Final = 3
 """A job that moves between its tables while one looks is found at the next look."""
 
 _JOB: Final = "job"
+
+_RECORDS: Final = (StreamKind.OPERATION, StreamKind.DELIVERY)
+"""What a job may serve."""
 
 FINAL: Final = "what succeeded is final"
 
@@ -76,7 +79,7 @@ class Targets:
     kinds: Kinds
 
     def find(self, key: str) -> Target:
-        """Return what the id of a job or of an operation stands for.
+        """Return what the id of a job or of its record stands for.
 
         Raises:
             NotFoundError: nothing of that kind has the id.
@@ -86,7 +89,7 @@ class Targets:
         if id_ is None:
             raise _unknown(key)
         for _ in range(_LOOKS):
-            found = self._job(id_) or self._operation(id_)
+            found = self._job(id_) or self._served(id_)
             if found is not None:
                 return found
             last = self.history.last_event(id_)
@@ -118,29 +121,37 @@ class Targets:
         one that is dead because its arguments cannot be read still has its key.
         """
         entry = self.kinds.get(job.kind)
-        if entry is None or entry.record is None:
+        if entry is None:
             return None
-        try:
-            decoded = msgspec.convert(args, entry.args)
-            is_own = entry.unique_key(decoded) == job.unique_key
-            found = entry.record(decoded) if is_own else None
-        except (msgspec.ValidationError, ValueError):
-            _, _, key = (job.unique_key or "").partition(f"{job.kind}:")
-            found = _as_id(key)
-        record = None if found is None else Ref(StreamKind.OPERATION, found)
+        record = record_ref(
+            entry, lambda type_: msgspec.convert(args, type_), job.unique_key
+        )
         served = None if record is None else self.streams.head(record)
         return record if served and served.tenant_id == head.tenant_id else None
 
-    def _operation(self, id_: UUID) -> Target | None:
-        ref = Ref(StreamKind.OPERATION, id_)
-        head = self.streams.head(ref)
-        if head is None or not isinstance(head.state, FulfillmentOperation):
-            return None
-        key = key_of(id_)
-        job = self.streams.live_job_with_key(
-            head.tenant_id, key
-        ) or self.streams.dead_job_with_key(head.tenant_id, key)
-        return self._target(head, job=job, record=ref, key=key)
+    def _served(self, id_: UUID) -> Target | None:
+        """Return what the id of a record stands for, with the job that serves it."""
+        for kind in _RECORDS:
+            record = Ref(kind, id_)
+            head = self.streams.head(record)
+            if head is not None:
+                job, key = self._job_of(record, head)
+                return self._target(head, job=job, record=record, key=key)
+        return None
+
+    def _job_of(self, record: Ref, head: Head) -> tuple[Ref | None, str | None]:
+        """Return the job that serves a record, unfinished or else dead, and its key."""
+        keys = [
+            f"{entry.name}:{record.id}"
+            for entry in self.kinds.values()
+            if entry.record is not None and entry.record_kind is record.kind
+        ]
+        for find in (self.streams.live_job_with_key, self.streams.dead_job_with_key):
+            for key in keys:
+                job = find(head.tenant_id, key)
+                if job is not None:
+                    return job, key
+        return None, None
 
     def _target(
         self, head: Head, *, job: Ref | None, record: Ref | None, key: str | None
@@ -180,4 +191,4 @@ def _as_id(key: str) -> UUID | None:
 
 
 def _unknown(key: str) -> NotFoundError:
-    return NotFoundError("job or operation", key)
+    return NotFoundError("job, operation or delivery", key)

@@ -8,16 +8,18 @@ follows the job in the same transaction (mechanisms 8, 25).
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
-from uuid import UUID
 
 import msgspec
 
-from application.fulfillment.record import record_change
-from application.fulfillment.standing import standing
 from application.job_kinds import AnyKind
+from application.records.following import (
+    may_have_called,
+    record_change,
+    record_ref,
+    standing,
+)
 from application.unit import Group, Head, Locked, Refused, changed
 from domain.event import Actor, Causation, Instant, Meta
-from domain.fulfillment.aggregate import FulfillmentOperation, Stage
 from domain.jobs.aggregate import Job, fold, holder
 from domain.jobs.events import JobEvent
 from domain.jobs.outcome import (
@@ -38,7 +40,7 @@ from domain.jobs.verdict import (
     Unfit,
     settle,
 )
-from domain.stream import Change, Ref, StreamKind
+from domain.stream import Change, Ref
 
 _CONFLICT_WAIT_SECONDS = 0.1
 
@@ -59,26 +61,10 @@ class Claimed:
 def record_of(
     kind: AnyKind, args: str | bytes, unique_key: str | None = None
 ) -> Ref | None:
-    """Return the operation that a job serves, or None; never raises.
-
-    A job that anybody else asked for, without the key of its kind's entry, serves
-    none: it must not move what is owed.  Whose arguments cannot be read any more is
-    found by the key, which for kinds with a record is `<kind>:<record>`: the record
-    must end with its job.
-    """
-    if kind.record is None:
-        return None
-    try:
-        decoded = msgspec.json.decode(args, type=kind.args)
-        if kind.unique_key(decoded) != unique_key:
-            return None
-        return Ref(StreamKind.OPERATION, kind.record(decoded))
-    except (msgspec.ValidationError, msgspec.DecodeError, ValueError, RecursionError):
-        _, _, record = (unique_key or "").partition(f"{kind.name}:")
-    try:
-        return Ref(StreamKind.OPERATION, UUID(record))
-    except ValueError:
-        return None
+    """Return the record that a job serves, by its arguments as JSON; never raises."""
+    return record_ref(
+        kind, lambda args_: msgspec.json.decode(args, type=args_), unique_key
+    )
 
 
 def settlement(
@@ -135,24 +121,25 @@ class _Decision:
             return Refused("lease_lost")
         if not holder(head.state, self.claimed.token) or not self.still(head, now):
             return Refused("lease_lost")
-        ending, changes = self._against(locked)
+        ending, changes = self._against(locked, now)
         if isinstance(ending, LeaseLost):
             ending = self._as_recorded(ending, self._record(locked, head))
         budget = self.claimed.kind.budget
         events = settle(head.state, ending, budget, Moment(now, self.spin))
-        following = self._following(changes, self._record(locked, head), events)
+        record = self._record(locked, head)
         return (
-            *changes,
-            *following,
+            *self._with_record(changes, record, events),
             changed(self.claimed.ref, head, events, fold(events, head.state)),
         )
 
-    def _against(self, locked: Locked) -> tuple[Ending, tuple[Change, ...]]:
+    def _against(
+        self, locked: Locked, now: Instant
+    ) -> tuple[Ending, tuple[Change, ...]]:
         """Return the ending and its changes as of the locked heads.
 
         A lost race gives the job back; once a provider was asked, the attempt counts.
         """
-        found = [standing(locked, change) for change in self.changes]
+        found = [standing(locked, change, now) for change in self.changes]
         changes = tuple(change for change in found if change is not None)
         if len(changes) == len(found):
             return self.ending, tuple(change for change in changes if change.events)
@@ -170,19 +157,24 @@ class _Decision:
 
         Under the record's lock: only the holder of the token starts attempts.
         """
-        if record is None or not isinstance(record.state, FulfillmentOperation):
+        state = None if record is None else record.state
+        began = None if state is None else may_have_called(state, self.claimed.token)
+        if began is None:
             return lost
-        began = record.state.stage is Stage.RUNNING
         return msgspec.structs.replace(lost, call_began=began)
 
-    def _following(
+    def _with_record(
         self,
         changes: tuple[Change, ...],
         head: Head | None,
         events: tuple[JobEvent, ...],
     ) -> tuple[Change, ...]:
-        """Return what the job's record does after it, unless its handler told."""
+        """Return the changes with what the job's record does after it."""
         record = self.claimed.record
-        if record is None or any(change.ref == record for change in changes):
-            return ()
-        return () if head is None else record_change(record, head, events)
+        if record is None or head is None:
+            return changes
+        told = next((change for change in changes if change.ref == record), None)
+        others = (change for change in changes if change is not told)
+        has_called = self.claimed.called_provider
+        followed = record_change(record, head, events, told, has_called=has_called)
+        return (*others, *followed)

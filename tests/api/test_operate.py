@@ -74,7 +74,7 @@ def test_an_unknown_id_is_refused_and_recorded(
     result = counterfoil(verb, "cdnow:17", "--reason", "try it")
 
     assert result.code == 1
-    assert "no job or operation cdnow:17" in result.complaint()
+    assert "no job, operation or delivery cdnow:17" in result.complaint()
     assert [row[:3] for row in world.refusals()] == [(verb, "cdnow:17", "not_found")]
 
 

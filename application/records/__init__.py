@@ -1,0 +1,1 @@
+"""The records that jobs serve, of whatever kind they are."""
