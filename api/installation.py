@@ -7,6 +7,7 @@ from typing import Protocol
 
 from api.builds import Builds
 from api.demo_result import DemoProgress, PlayedDemo
+from api.simulators import Simulators
 from application.front_door import RefundOne, SettleOne
 from application.job_kinds import KindTable
 from application.operators.action import Action
@@ -199,8 +200,8 @@ class Installation(Protocol):
     """The doors that the command line opens; each may raise a CounterfoilError."""
 
     @property
-    def fault_names(self) -> tuple[str, ...]:
-        """The faults of a simulated panel."""
+    def simulators(self) -> Simulators:
+        """The stand-ins for providers."""
         ...
 
     def open(self) -> AbstractContextManager[Services]:
@@ -230,20 +231,4 @@ class Installation(Protocol):
         self, tell: Callable[[str], None], show: Callable[[DemoProgress], None]
     ) -> PlayedDemo:
         """Play the demo to its end; see `counterfoil demo --help`."""
-        ...
-
-    def simulate_panel(  # noqa: PLR0913 - the options of the command, one to one
-        self,
-        *,
-        port: int,
-        book: Path,
-        token: str,
-        fault_rate: float,
-        faults: tuple[str, ...],
-        seed: int,
-        latency_ms: float,
-        squads: tuple[tuple[str, str], ...],
-        ready: Callable[[int], None],
-    ) -> None:
-        """Run a simulated panel until a signal stops it."""
         ...

@@ -1,7 +1,6 @@
 """The composition root: what the command line can do, wired from the environment."""
 
 import os
-import sqlite3
 from collections.abc import Callable, Collection, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,7 +17,6 @@ from infrastructure.demo import (
     Progress,
     stage_demo,
 )
-from infrastructure.errors import InfrastructureError
 from infrastructure.extensions.extensions import Extensions
 from infrastructure.first_process import leave_the_first_place
 from infrastructure.installation import (
@@ -43,9 +41,7 @@ from infrastructure.projecting.runner.runner import (
     RunnerOptions,
 )
 from infrastructure.settings import Settings
-from infrastructure.simulators.panel.faults import FAULT_NAMES
-from infrastructure.simulators.panel.main import serve
-from infrastructure.simulators.panel.store import BookInUseError
+from infrastructure.simulating import Simulators
 from infrastructure.telemetry import listen, show
 
 __all__ = ["Composition", "Place", "Services", "open_installation"]
@@ -79,8 +75,8 @@ class PlayedDemo:
 class Composition:
     """Everything behind the command line; settings are read when first needed."""
 
-    fault_names: tuple[str, ...] = FAULT_NAMES
-    """The faults of a simulated panel."""
+    simulators: Simulators = Simulators()
+    """The stand-ins for providers."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         """Take the environment that the settings come from."""
@@ -212,40 +208,3 @@ class Composition:
         with refusals_in_our_words():
             result = stage_demo(folder, orders, DemoOptions(), tell, show)
         return PlayedDemo(result, folder)
-
-    def simulate_panel(  # noqa: PLR0913 - the options of the command, one to one
-        self,
-        *,
-        port: int,
-        book: Path,
-        token: str,
-        fault_rate: float,
-        faults: tuple[str, ...],
-        seed: int,
-        latency_ms: float,
-        squads: tuple[tuple[str, str], ...],
-        ready: Callable[[int], None],
-    ) -> None:
-        """Run a simulated panel until a signal stops it.
-
-        Raises:
-            InfrastructureError: the port is taken, or the book cannot be written.
-        """
-        try:
-            serve(
-                port=port,
-                book=book,
-                token=token,
-                fault_rate=fault_rate,
-                fault_names=faults,
-                seed=seed,
-                latency_ms=latency_ms,
-                squads=squads,
-                ready=ready,
-            )
-        except OSError as error:
-            msg = f"port {port}: {error.strerror}; choose another one"
-            raise InfrastructureError(msg) from error
-        except (BookInUseError, sqlite3.Error) as error:
-            msg = f"book {book}: {error}; choose another file"
-            raise InfrastructureError(msg) from error

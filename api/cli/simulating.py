@@ -1,5 +1,6 @@
 """`simulate`: stand-ins for what Counterfoil talks to."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 from uuid import UUID
@@ -20,22 +21,53 @@ def simulate() -> None:
     \b
     Examples:
       counterfoil simulate panel --token secret
+      counterfoil simulate gateway --token secret
     """
 
 
-@command
-@option(
-    "--port",
-    type=click.IntRange(0, _EVERY_PORT),
-    default=3000,
-    show_default=True,
-    help="Where it listens on 127.0.0.1; 0 takes a free one.",
+_token = option(
+    "--token",
+    envvar="COUNTERFOIL_SIMULATOR_TOKEN",
+    required=True,
+    help="The token that it takes; also COUNTERFOIL_SIMULATOR_TOKEN.",
 )
-@option(
+_port_file = option(
     "--port-file",
     type=click.Path(dir_okay=False, path_type=Path),
     help="Write the port there once it listens.",
 )
+_fault_rate = option(
+    "--fault-rate",
+    type=click.FloatRange(0, 1),
+    default=0.0,
+    show_default=True,
+    help="Share of the requests that go wrong, such as 0.03.",
+)
+_faults = option(
+    "--fault",
+    "faults",
+    multiple=True,
+    metavar="NAME",
+    help="A way to go wrong; may be repeated. None: all of them.",
+)
+_seed = option(
+    "--seed", type=int, default=0, show_default=True, help="Same seed, same faults."
+)
+
+
+def _port(default: int) -> Callable[[Callable[..., object]], Callable[..., object]]:
+    return option(
+        "--port",
+        type=click.IntRange(0, _EVERY_PORT),
+        default=default,
+        show_default=True,
+        help="Where it listens on 127.0.0.1; 0 takes a free one.",
+    )
+
+
+@command
+@_port(3000)
+@_port_file
 @option(
     "--book",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -43,29 +75,10 @@ def simulate() -> None:
     show_default=True,
     help="SQLite file that keeps the users and every request.",
 )
-@option(
-    "--token",
-    envvar="COUNTERFOIL_SIMULATOR_TOKEN",
-    required=True,
-    help="The token that it takes; also COUNTERFOIL_SIMULATOR_TOKEN.",
-)
-@option(
-    "--fault-rate",
-    type=click.FloatRange(0, 1),
-    default=0.0,
-    show_default=True,
-    help="Share of the requests that go wrong, such as 0.03.",
-)
-@option(
-    "--fault",
-    "faults",
-    multiple=True,
-    metavar="NAME",
-    help="A way to go wrong; may be repeated. None: all of them in turn.",
-)
-@option(
-    "--seed", type=int, default=0, show_default=True, help="Same seed, same faults."
-)
+@_token
+@_fault_rate
+@_faults
+@_seed
 @option(
     "--latency-ms",
     type=click.FloatRange(0),
@@ -109,17 +122,13 @@ def panel(  # noqa: PLR0913 - the options of the command, one to one
       counterfoil simulate panel --token secret --fault-rate 0.03
       counterfoil simulate panel --token secret --fault-rate 1 --fault reset_after
     """
-    _require_known(faults, installation.fault_names)
+    _require_known(faults, installation.simulators.panel_faults)
 
     def ready(bound: int) -> None:
-        if port_file is not None:
-            # Renamed into place, so that no reader sees half a number.
-            draft = port_file.with_name(port_file.name + ".new")
-            draft.write_text(f"{bound}\n", "utf-8")
-            draft.replace(port_file)
+        _write_port(port_file, bound)
         _announce(bound, book, as_json=as_json)
 
-    installation.simulate_panel(
+    installation.simulators.simulate_panel(
         port=port,
         book=book,
         token=token,
@@ -132,7 +141,98 @@ def panel(  # noqa: PLR0913 - the options of the command, one to one
     )
 
 
+@command
+@_port(3001)
+@_port_file
+@option(
+    "--ledger",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=Path("gateway.sqlite"),
+    show_default=True,
+    help="SQLite file that keeps every request and everything handed over.",
+)
+@_token
+@option(
+    "--balance",
+    "balance_minor",
+    type=click.IntRange(0),
+    default=1_000_000_000,
+    show_default=True,
+    help="The buyer's money in a new ledger, in minor units.",
+)
+@option(
+    "--callback-secret",
+    envvar="COUNTERFOIL_SIMULATOR_CALLBACK_SECRET",
+    metavar="whsec_…",
+    help="What callbacks are signed with; also COUNTERFOIL_SIMULATOR_CALLBACK_SECRET. "
+    "None: it makes no callbacks.",
+)
+@_fault_rate
+@_faults
+@_seed
+@as_json
+@click.pass_obj
+def gateway(  # noqa: PLR0913 - the options of the command, one to one
+    installation: Installation,
+    *,
+    port: int,
+    port_file: Path | None,
+    ledger: Path,
+    token: str,
+    balance_minor: int,
+    callback_secret: str | None,
+    fault_rate: float,
+    faults: tuple[str, ...],
+    seed: int,
+    as_json: bool,
+) -> None:
+    r"""Imitate a seller of digital goods until Ctrl-C.
+
+    It speaks two dialects at one address: a blind one without keys or look-ups (POST
+    /admin/stars/send and /admin/premium/send) and one that honours keys and can be
+    asked (POST /purchases, GET /purchases/KEY, GET /balance).  Its ledger, on the disk
+    before it answers, says what was really handed over, and survives a kill.  Faults,
+    holds, money and callbacks are switched while it runs, over HTTP at /_simulator/.
+
+    \b
+    Examples:
+      counterfoil simulate gateway --token secret
+      counterfoil simulate gateway --token secret --fault-rate 0.2 --seed 7
+      counterfoil simulate gateway --token secret --fault-rate 1 --fault cut_after
+    """
+    _require_known(faults, installation.simulators.gateway_faults)
+
+    def ready(bound: int) -> None:
+        _write_port(port_file, bound)
+        url = f"http://127.0.0.1:{bound}"
+        if as_json:
+            document({"url": url, "port": bound, "ledger": str(ledger)})
+        else:
+            say(f"simulated gateway at {url}, its ledger in {ledger}", "Ctrl-C stops")
+
+    installation.simulators.simulate_gateway(
+        port=port,
+        ledger=ledger,
+        token=token,
+        balance_minor=balance_minor,
+        callback_secret=callback_secret,
+        fault_rate=fault_rate,
+        faults=faults,
+        seed=seed,
+        ready=ready,
+    )
+
+
 simulate.add_command(panel)
+simulate.add_command(gateway)
+
+
+def _write_port(port_file: Path | None, port: int) -> None:
+    if port_file is not None:
+        # Renamed into place, so that no reader sees half a number.
+        draft = port_file.with_name(port_file.name + ".new")
+        draft.write_text(f"{port}\n", "utf-8")
+        draft.replace(port_file)
 
 
 def _require_known(faults: tuple[str, ...], known: tuple[str, ...]) -> None:

@@ -15,6 +15,7 @@ from tests.fixtures.workers import until
 pytestmark = pytest.mark.database
 
 SQUAD = "8a4f6a0e-1c57-4d6c-9b1f-2f6f0a1d7c11"
+CALLBACK_SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwQwErTyUiOpA="  # noqa: S105
 ORDER = {
     "orderId": "shop:1",
     "customerId": "ann",
@@ -76,6 +77,44 @@ def test_the_panel_knows_the_squads_that_it_was_told(
         assert SQUAD in answer.read().decode()
 
     assert panel.stop().code == 0
+
+
+def test_the_gateway_listens_with_the_faults_that_were_asked_for(
+    nowhere: Command, tmp_path: Path
+) -> None:
+    port_file = tmp_path / "port"
+    gateway = nowhere.start(
+        "simulate", "gateway", "--port", 0, "--port-file", port_file,
+        "--ledger", tmp_path / "gateway.sqlite", "--balance", 500,
+        "--fault-rate", "0.5", "--fault", "cut_after", "--seed", "7",
+        COUNTERFOIL_SIMULATOR_TOKEN=TOKEN,
+        COUNTERFOIL_SIMULATOR_CALLBACK_SECRET=CALLBACK_SECRET,
+    )  # fmt: skip
+    gateway.wait_for("simulated gateway at")
+    url = f"http://127.0.0.1:{port_file.read_text('utf-8').strip()}"
+
+    health = {"status": "ok", "requests": 0, "effects": 0, "balance": 500}
+    assert asked(url + "/_simulator/health") == health
+    share = asked(url + "/_simulator/faults")["share"]
+    assert (share["rate"], share["names"], share["seed"]) == (0.5, ["cut_after"], 7)
+    assert gateway.stop().code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        (["--token", "t", "--fault", "nonsense"], 2, "'nonsense' is no fault"),
+        (["--token", "t", "--ledger", __file__], 1, f"ledger {__file__}"),
+        (["--token", "t", "--callback-secret", "s"], 1, "whsec_ and 24 to 64 bytes"),
+    ],
+)
+def test_a_mistake_about_a_gateway_is_one_sentence(
+    nowhere: Command, arguments: list[str], code: int, told: str
+) -> None:
+    result = nowhere("simulate", "gateway", "--port", 0, *arguments)
+
+    assert result.code == code
+    assert told in result.complaint()
 
 
 @pytest.mark.parametrize(

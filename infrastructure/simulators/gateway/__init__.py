@@ -1,0 +1,1 @@
+"""A seller of digital goods with a durable ledger and switchable faults."""
