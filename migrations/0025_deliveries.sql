@@ -32,7 +32,7 @@ CREATE TABLE counterfoil.deliveries (
     code            text,
     next_at         timestamptz,
     deferred_code   text,
-    is_restored     boolean  NOT NULL,
+    restored_at     timestamptz,
     is_doubtful     boolean  NOT NULL,
     proposal        jsonb,
     refunded_minor  bigint,
@@ -51,7 +51,11 @@ CREATE TABLE counterfoil.deliveries (
     CONSTRAINT deliveries_refund_whole CHECK ((refunded_minor IS NOT NULL) = (state = 'refunded')),
     CONSTRAINT deliveries_refund_paid CHECK (refunded_minor = paid_minor),
     CONSTRAINT deliveries_submitted_stands CHECK (state <> 'submitted' OR standing <> 'none'),
-    CONSTRAINT deliveries_key_decided CHECK (decision = 0 OR key IS NOT NULL),
+    CONSTRAINT deliveries_key_decided CHECK ((key IS NOT NULL) = (decision > 0)),
+    CONSTRAINT deliveries_decisions_asked CHECK (decision <= purchases),
+    -- What nobody knows the end of is submitted, or a person has it.
+    CONSTRAINT deliveries_open_stands CHECK (
+        standing = 'none' OR state = 'submitted' OR (state = 'needs_review' AND standing <> 'asked')),
     CONSTRAINT deliveries_failed_says_why CHECK (
         state NOT IN ('needs_review', 'failed', 'refunded', 'cancelled') OR code IS NOT NULL)
 ) WITH (fillfactor = 70);
@@ -59,6 +63,8 @@ CREATE TABLE counterfoil.deliveries (
 CREATE UNIQUE INDEX deliveries_line ON counterfoil.deliveries (order_stream_id, line);
 -- A key belongs to one decision to buy, for ever.
 CREATE UNIQUE INDEX deliveries_key ON counterfoil.deliveries (key);
+-- Who may still ask, for the proofs that they are dead: few rows at any time.
+CREATE INDEX deliveries_at_large ON counterfoil.deliveries (stream_id) WHERE senders <> '[]';
 
 -- Final is final (I6), and heads stay.
 CREATE TRIGGER deliveries_final BEFORE UPDATE ON counterfoil.deliveries

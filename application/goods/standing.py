@@ -14,6 +14,8 @@ from application.unit import Locked, is_current
 from domain.errors import IllegalTransitionError
 from domain.event import Event, Instant
 from domain.goods import aggregate
+from domain.goods.answers import FOUND_DELIVERED
+from domain.goods.asking import ANSWERED
 from domain.goods.commands import (
     Accept,
     Confirm,
@@ -35,8 +37,8 @@ from domain.goods.events import (
     PurchaseWithdrawn,
     Reconciled,
     ReviewOpened,
+    SenderEnded,
 )
-from domain.goods.review import FOUND_DELIVERED
 from domain.goods.state import GoodsDelivery, Stage
 from domain.stream import Change
 
@@ -106,33 +108,51 @@ def _is_bought(command: GoodsCommand) -> bool:
 
 def _commands(events: tuple[Event, ...], now: Instant) -> Iterator[GoodsCommand]:
     """Yield what the events were decided by; what follows by itself has no command."""
-    following = [event for event in events if isinstance(event, PurchaseRefused)]
-    due_at = following[0].next_at if following else None
+    refused = [event for event in events if isinstance(event, PurchaseRefused)]
+    told = _Told(
+        next_at=(refused[0].next_at if refused else None) or now,
+        failure_class=refused[0].failure_class if refused else None,
+        is_answer=bool(refused) or any(isinstance(one, SenderEnded) for one in events),
+    )
     for n, event in enumerate(events):
-        if isinstance(event, PurchaseRefused) and n > 0:
-            continue  # a reconciliation found that out
-        command = _command(event, due_at or now)
+        if isinstance(event, PurchaseRefused | SenderEnded) and n > 0:
+            continue  # it goes with what was said before it
+        command = _command(event, told)
         if command is not None:
             yield command
 
 
-def _command(event: Event, next_at: Instant) -> GoodsCommand | None:
+class _Told(msgspec.Struct, frozen=True, kw_only=True):
+    """What the commands say beside the events that they were decided to be."""
+
+    next_at: Instant
+    failure_class: str | None
+    is_answer: bool
+
+
+def _command(event: Event, told: _Told) -> GoodsCommand | None:
     match event:
         case PurchaseConfirmed():
             return Confirm(decision=event.decision, reference=event.reference)
         case PurchaseAccepted():
             return Accept(
-                decision=event.decision, reference=event.reference, next_at=next_at
+                decision=event.decision,
+                reference=event.reference,
+                next_at=event.next_at,
+                is_answer=told.is_answer,
             )
         case PurchaseRefused():
             return Refuse(
                 decision=event.decision,
                 failure_class=event.failure_class,
                 code=event.code,
-                next_at=next_at,
+                next_at=told.next_at,
+                is_answer=told.is_answer,
             )
         case PurchaseUnknown():
             return LoseTrack(code=event.code, is_sender_gone=event.is_sender_gone)
+        case SenderEnded():
+            return LoseTrack(code=ANSWERED, is_sender_gone=True)
         case PurchaseWithdrawn():
             return Withdraw(event.cause)
         case Reconciled():
@@ -142,7 +162,8 @@ def _command(event: Event, next_at: Instant) -> GoodsCommand | None:
                 reference=event.reference,
                 code=event.code,
                 is_conclusive=event.is_conclusive,
-                next_at=next_at,
+                next_at=told.next_at,
+                failure_class=told.failure_class,
             )
         case ReviewOpened():
             return OpenReview(event.code)

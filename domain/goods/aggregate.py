@@ -19,13 +19,15 @@
 
 A purchase is never called undone because nothing was heard of it: what is unknown is
 reconciled where the provider can answer conclusively, else it waits for a person.
-A late answer of the provider still ends a review, and nothing else does without one.
+That something was bought is believed whenever the provider tells it, of a pending
+delivery too; only that ends a review without a person.  Restore makes whatever is
+open unknown, and leaves a review one.
 """
 
 from typing import assert_never
 
 from domain.errors import IllegalTransitionError
-from domain.goods import asking, ending, review
+from domain.goods import answers, asking, ending, review
 from domain.goods.commands import (
     Accept,
     Cancel,
@@ -41,6 +43,7 @@ from domain.goods.commands import (
     Reconcile,
     Refund,
     Refuse,
+    Restore,
     Retry,
     Submit,
     Withdraw,
@@ -61,8 +64,10 @@ def decide(delivery: GoodsDelivery, command: GoodsCommand) -> tuple[GoodsEvent, 
     match command:
         case Owe():
             return _owe(delivery, command)
-        case Submit() | Withdraw() | Confirm() | Accept() | Refuse() | LoseTrack():
+        case Submit() | Withdraw() | LoseTrack() | Restore():
             return asking.decide(delivery, command)
+        case Confirm() | Accept() | Refuse():
+            return answers.decide(delivery, command)
         case EndSender() | Reconcile() | OpenReview() | Decide():
             return review.decide(delivery, command)
         case Defer() | Fail() | Refund() | Cancel() | Retry():

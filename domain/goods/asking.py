@@ -1,27 +1,16 @@
-"""What asking a provider means: submissions, and what it answered to them.
+"""What asking a provider means: submissions, and losing track of one.
 
-Every answer names the decision that it is about, so one that comes late says nothing
-about a later decision.
+A claim that has been lost changes nothing (I4), so whoever answers for a submission
+answers for the latest one; an earlier one ends by the proof that its sender is dead.
 """
 
-from typing import Final, Never, assert_never
+from typing import Final, assert_never
 
-from domain.errors import IllegalTransitionError
-from domain.goods.commands import (
-    Accept,
-    Confirm,
-    LoseTrack,
-    Refuse,
-    Submit,
-    Withdraw,
-)
-from domain.goods.ending import given_up
+from domain.goods.commands import LoseTrack, Restore, Submit, Withdraw
+from domain.goods.ending import call_over
+from domain.goods.errors import NotDueError, PurchasesSpentError, refuse
 from domain.goods.events import (
-    Delivered,
     GoodsEvent,
-    PurchaseAccepted,
-    PurchaseConfirmed,
-    PurchaseRefused,
     PurchaseSubmitted,
     PurchaseUnknown,
     PurchaseWithdrawn,
@@ -29,22 +18,20 @@ from domain.goods.events import (
 from domain.goods.state import (
     FINAL,
     MOST_PURCHASES,
+    RESTORED,
     GoodsDelivery,
     Stage,
     Standing,
     key_of,
 )
 
-RETRYABLE: Final = "retryable"
-PROVIDER_BALANCE: Final = "provider_balance"
-PROVIDER_UNAVAILABLE: Final = "provider_unavailable"
-RECIPIENT_INVALID: Final = "recipient_invalid"
-PERMANENT: Final = "permanent"
+NEVER_ASKED: Final = "never_asked"
+"""How a sender ends who says, too late to be given back, that he never asked."""
 
-BOUGHT_AGAIN: Final = frozenset({RETRYABLE, PROVIDER_BALANCE, PROVIDER_UNAVAILABLE})
-"""Classes of refusals after which another purchase may succeed (requirements 9.4)."""
+ANSWERED: Final = "answered"
+"""How a sender ends whose call is over, though its answer decides nothing."""
 
-type AskingCommand = Submit | Withdraw | Confirm | Accept | Refuse | LoseTrack
+type AskingCommand = Submit | Withdraw | LoseTrack | Restore
 
 
 def decide(delivery: GoodsDelivery, command: AskingCommand) -> tuple[GoodsEvent, ...]:
@@ -58,14 +45,10 @@ def decide(delivery: GoodsDelivery, command: AskingCommand) -> tuple[GoodsEvent,
             return _submit(delivery, command)
         case Withdraw():
             return _withdraw(delivery, command)
-        case Confirm():
-            return _confirm(delivery, command)
-        case Accept():
-            return _accept(delivery, command)
-        case Refuse():
-            return _refuse(delivery, command)
         case LoseTrack():
             return _lose_track(delivery, command)
+        case Restore():
+            return _restore(delivery, command)
         case _:
             assert_never(command)
 
@@ -85,16 +68,19 @@ def may_repeat(delivery: GoodsDelivery, command: Submit) -> bool:
 def _submit(delivery: GoodsDelivery, command: Submit) -> tuple[GoodsEvent, ...]:
     is_repeated = may_repeat(delivery, command)
     if delivery.stage is not Stage.PENDING and not is_repeated:
-        _refused(delivery, "submit")
-    if delivery.purchases >= MOST_PURCHASES or delivery.order is None:
-        _refused(delivery, "submit")
+        refuse(delivery, "submit")
+    if delivery.order is None or delivery.is_restored:
+        refuse(delivery, "submit")
+    if delivery.purchases >= MOST_PURCHASES:
+        raise PurchasesSpentError(delivery.stage, "submit", stream="delivery")
+    if delivery.next_at is not None and command.at < delivery.next_at:
+        raise NotDueError(delivery.stage, "submit", stream="delivery")
     decision = delivery.decision if is_repeated else delivery.decision + 1
-    key = key_of(delivery.order, delivery.line, decision)
     return (
         PurchaseSubmitted(
             decision=decision,
             purchase=delivery.purchases + 1,
-            key=key,
+            key=key_of(delivery.order, delivery.line, decision),
             token=command.token,
             deadline=command.deadline,
             expires_at=delivery.expires_at if is_repeated else command.expires_at,
@@ -105,8 +91,10 @@ def _submit(delivery: GoodsDelivery, command: Submit) -> tuple[GoodsEvent, ...]:
 
 
 def _withdraw(delivery: GoodsDelivery, command: Withdraw) -> tuple[GoodsEvent, ...]:
+    if delivery.stage is Stage.UNBORN:
+        refuse(delivery, "withdraw")
     if delivery.standing is not Standing.ASKED:
-        _refused(delivery, "withdraw")
+        return call_over(delivery, NEVER_ASKED)
     return (
         PurchaseWithdrawn(
             decision=delivery.decision,
@@ -116,67 +104,32 @@ def _withdraw(delivery: GoodsDelivery, command: Withdraw) -> tuple[GoodsEvent, .
     )
 
 
-def _confirm(delivery: GoodsDelivery, command: Confirm) -> tuple[GoodsEvent, ...]:
-    if delivery.stage is Stage.DELIVERED:
-        return ()
-    if not _is_open(delivery) or command.decision != delivery.decision:
-        _refused(delivery, "confirm")
-    reference = command.reference or delivery.reference
-    return (
-        PurchaseConfirmed(decision=command.decision, reference=reference),
-        Delivered(reference=reference),
-    )
-
-
-def _accept(delivery: GoodsDelivery, command: Accept) -> tuple[GoodsEvent, ...]:
-    if delivery.stage is not Stage.SUBMITTED or command.decision != delivery.decision:
-        _refused(delivery, "accept")
-    if delivery.standing is Standing.ACCEPTED and command.reference in {
-        None,
-        delivery.reference,
-    }:
-        return ()
-    return (PurchaseAccepted(decision=command.decision, reference=command.reference),)
-
-
-def _refuse(delivery: GoodsDelivery, command: Refuse) -> tuple[GoodsEvent, ...]:
-    if delivery.stage is not Stage.SUBMITTED or command.decision != delivery.decision:
-        _refused(delivery, "refuse")
-    is_again = (
-        command.failure_class in BOUGHT_AGAIN and delivery.purchases < MOST_PURCHASES
-    )
-    refused = PurchaseRefused(
-        decision=command.decision,
-        failure_class=command.failure_class,
-        code=command.code,
-        next_at=command.next_at if is_again else None,
-    )
-    return (refused,) if is_again else (refused, *given_up(delivery, command.code))
-
-
 def _lose_track(delivery: GoodsDelivery, command: LoseTrack) -> tuple[GoodsEvent, ...]:
-    if delivery.stage in FINAL or delivery.stage is Stage.UNBORN:
-        _refused(delivery, "lose_track")
-    if delivery.stage not in {Stage.PENDING, Stage.SUBMITTED}:
-        return ()
-    if delivery.standing is Standing.UNKNOWN and delivery.code == command.code:
-        return ()
+    if delivery.stage is Stage.UNBORN:
+        refuse(delivery, "lose_track")
+    if delivery.standing is not Standing.ASKED:
+        return call_over(delivery, ANSWERED) if command.is_sender_gone else ()
     return (
         PurchaseUnknown(
             decision=delivery.decision,
             code=command.code,
             is_sender_gone=command.is_sender_gone,
+            restored_at=None,
         ),
     )
 
 
-def _is_open(delivery: GoodsDelivery) -> bool:
-    """Whether what became of the latest decision is still to be told."""
+def _restore(delivery: GoodsDelivery, command: Restore) -> tuple[GoodsEvent, ...]:
+    if delivery.stage is Stage.UNBORN:
+        refuse(delivery, "restore")
+    known = delivery.restored_at
+    if delivery.stage in FINAL or (known is not None and command.at <= known):
+        return ()
     return (
-        delivery.stage in {Stage.SUBMITTED, Stage.NEEDS_REVIEW}
-        and delivery.decision > 0
+        PurchaseUnknown(
+            decision=delivery.decision,
+            code=RESTORED,
+            is_sender_gone=False,
+            restored_at=command.at,
+        ),
     )
-
-
-def _refused(delivery: GoodsDelivery, command: str) -> Never:
-    raise IllegalTransitionError(delivery.stage, command, stream="delivery")

@@ -55,17 +55,22 @@ class Accept(msgspec.Struct, frozen=True, kw_only=True):
 
     decision: int
     reference: str | None
-    next_at: Instant
+    next_at: Instant | None
+    """When it is asked how far it is."""
+    is_answer: bool
+    """Whether the latest sender tells it, whose call is over by it."""
 
 
 class Refuse(msgspec.Struct, frozen=True, kw_only=True):
-    """Record that the provider definitely did not buy under `decision`."""
+    """Record that the provider says that it did not buy under `decision`."""
 
     decision: int
     failure_class: str
     code: str
     next_at: Instant
     """When the next decision is due, if there is to be one."""
+    is_answer: bool
+    """Whether the latest sender tells it, whose call is over by it."""
 
 
 class LoseTrack(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,6 +78,14 @@ class LoseTrack(msgspec.Struct, frozen=True, kw_only=True):
 
     code: str
     is_sender_gone: bool
+    """Whether the latest sender tells it, whose call is over by it."""
+
+
+class Restore(msgspec.Struct, frozen=True):
+    """Record that the database is an older one, which may have lost purchases."""
+
+    at: Instant
+    """When that was noticed."""
 
 
 class EndSender(msgspec.Struct, frozen=True):
@@ -90,7 +103,14 @@ class Reconcile(msgspec.Struct, frozen=True, kw_only=True):
     reference: str | None
     code: str | None
     is_conclusive: bool
+    """Whether nothing can be bought under the key any more if it was not yet.
+
+    Computed before the provider was asked: see `domain.goods.resolution`.
+    """
     next_at: Instant
+    """When the next decision is due, if the provider had refused this one."""
+    failure_class: str | None = None
+    """Of what was refused."""
 
 
 class OpenReview(msgspec.Struct, frozen=True):
@@ -149,6 +169,7 @@ type GoodsCommand = (
     | Accept
     | Refuse
     | LoseTrack
+    | Restore
     | EndSender
     | Reconcile
     | OpenReview

@@ -1,19 +1,21 @@
-"""How a delivery waits, or ends without goods."""
+"""How a delivery waits, is given to a person, or ends without goods."""
 
-from typing import Final, Never, assert_never
+from typing import Final, assert_never
 
-from domain.errors import IllegalTransitionError
 from domain.goods.commands import Cancel, Defer, Fail, Refund, Retry
+from domain.goods.errors import refuse
 from domain.goods.events import (
     Cancelled,
     Deferred,
     Failed,
     GoodsEvent,
+    PurchaseUnknown,
     Refunded,
     Retried,
     ReviewOpened,
+    SenderEnded,
 )
-from domain.goods.state import GoodsDelivery, Stage
+from domain.goods.state import FINAL, GoodsDelivery, Stage, Standing, latest_asking
 
 ATTEMPTS_EXHAUSTED: Final = "attempts_exhausted"
 
@@ -52,9 +54,28 @@ def given_up(delivery: GoodsDelivery, code: str) -> tuple[GoodsEvent, ...]:
     return (Failed(code=code), _refunded(delivery, code))
 
 
+def opened(delivery: GoodsDelivery, code: str) -> tuple[GoodsEvent, ...]:
+    """Return how it is given to a person: what was asked is unknown from then on."""
+    review = ReviewOpened(decision=delivery.decision, code=code)
+    if delivery.standing is not Standing.ASKED:
+        return (review,)
+    unknown = PurchaseUnknown(
+        decision=delivery.decision, code=code, is_sender_gone=False, restored_at=None
+    )
+    return (unknown, review)
+
+
+def call_over(delivery: GoodsDelivery, how: str) -> tuple[GoodsEvent, ...]:
+    """Return that the latest sender's call is over, unless that is known."""
+    asking = latest_asking(delivery)
+    if asking is None or delivery.stage in FINAL:
+        return ()
+    return (SenderEnded(sender=asking.sender, how=how, purchase=asking.purchase),)
+
+
 def _defer(delivery: GoodsDelivery, command: Defer) -> tuple[GoodsEvent, ...]:
     if delivery.stage is not Stage.PENDING:
-        _refused(delivery, "defer")
+        refuse(delivery, "defer")
     if delivery.deferred_code == command.code:
         return ()
     return (Deferred(code=command.code, until=command.until),)
@@ -63,19 +84,20 @@ def _defer(delivery: GoodsDelivery, command: Defer) -> tuple[GoodsEvent, ...]:
 def _fail(delivery: GoodsDelivery, command: Fail) -> tuple[GoodsEvent, ...]:
     """Its job is dead: nothing may follow from what was asked without a person."""
     if delivery.stage is Stage.UNBORN:
-        _refused(delivery, "fail")
-    if delivery.stage is Stage.PENDING and delivery.purchases == 0:
+        refuse(delivery, "fail")
+    if delivery.stage not in {Stage.PENDING, Stage.SUBMITTED}:
+        return ()
+    is_untouched = delivery.purchases == 0 and not delivery.is_doubtful
+    if delivery.stage is Stage.PENDING and is_untouched:
         return (Failed(code=command.code),)
-    if delivery.stage in {Stage.PENDING, Stage.SUBMITTED}:
-        return (ReviewOpened(decision=delivery.decision, code=command.code),)
-    return ()
+    return opened(delivery, command.code)
 
 
 def _refund(delivery: GoodsDelivery, command: Refund) -> tuple[GoodsEvent, ...]:
     if delivery.stage is Stage.REFUNDED:
         return ()
     if delivery.stage is not Stage.FAILED:
-        _refused(delivery, "refund")
+        refuse(delivery, "refund")
     return (_refunded(delivery, command.code),)
 
 
@@ -83,7 +105,7 @@ def _cancel(delivery: GoodsDelivery, command: Cancel) -> tuple[GoodsEvent, ...]:
     if delivery.stage is Stage.CANCELLED:
         return ()
     if delivery.stage not in {Stage.PENDING, Stage.FAILED} or delivery.is_doubtful:
-        _refused(delivery, "cancel")
+        refuse(delivery, "cancel")
     cancelled = Cancelled(code=command.code)
     if not command.refunds:
         return (cancelled,)
@@ -92,7 +114,7 @@ def _cancel(delivery: GoodsDelivery, command: Cancel) -> tuple[GoodsEvent, ...]:
 
 def _retry(delivery: GoodsDelivery) -> tuple[GoodsEvent, ...]:
     if delivery.stage is not Stage.FAILED:
-        _refused(delivery, "retry")
+        refuse(delivery, "retry")
     return (Retried(),)
 
 
@@ -100,7 +122,3 @@ def _refunded(delivery: GoodsDelivery, code: str) -> Refunded:
     return Refunded(
         amount_minor=delivery.paid_minor, currency=delivery.currency, code=code
     )
-
-
-def _refused(delivery: GoodsDelivery, command: str) -> Never:
-    raise IllegalTransitionError(delivery.stage, command, stream="delivery")

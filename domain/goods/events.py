@@ -102,6 +102,8 @@ class PurchaseAccepted(Event, frozen=True, kw_only=True):
     tag: ClassVar[str] = "goods.purchase_accepted"
     decision: int
     reference: str | None
+    next_at: Instant | None
+    """When the provider is asked how far it is."""
 
 
 class PurchaseRefused(Event, frozen=True, kw_only=True):
@@ -122,15 +124,19 @@ class PurchaseUnknown(Event, frozen=True, kw_only=True):
     decision: int
     code: str
     is_sender_gone: bool
-    """Whether the sender has said itself that its call is over."""
+    """Whether the latest sender has said itself that its call is over."""
+    restored_at: Instant | None
+    """When it was noticed that a restore may have lost later purchases."""
 
 
 class SenderEnded(Event, frozen=True, kw_only=True):
-    """The process that may still have been about to ask is proved dead."""
+    """Who may still have been about to ask does not any more."""
 
     tag: ClassVar[str] = "goods.sender_ended"
     sender: Sender
     how: str
+    purchase: int | None
+    """The submission whose call is over; None: the process is dead, all of them are."""
 
 
 class Reconciled(Event, frozen=True, kw_only=True):
@@ -143,7 +149,7 @@ class Reconciled(Event, frozen=True, kw_only=True):
     reference: str | None
     code: str | None
     is_conclusive: bool
-    """Whether an absence proves that nothing was and will be bought under the key."""
+    """Whether it proves that nothing was and will be bought under the key."""
 
 
 class ReviewOpened(Event, frozen=True, kw_only=True):

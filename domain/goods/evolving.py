@@ -4,6 +4,7 @@ from typing import assert_never
 
 from msgspec.structs import replace
 
+from domain.event import Instant
 from domain.goods.events import (
     Cancelled,
     DecisionProposed,
@@ -27,11 +28,12 @@ from domain.goods.events import (
 )
 from domain.goods.state import (
     BUY_AGAIN,
-    RESTORED,
+    Asking,
     GoodsDelivery,
     Proposal,
     Stage,
     Standing,
+    key_of,
 )
 
 
@@ -46,22 +48,16 @@ def evolve(delivery: GoodsDelivery, event: GoodsEvent) -> GoodsDelivery:
         case PurchaseWithdrawn():
             return _withdrawn(state, event)
         case PurchaseConfirmed():
-            return replace(state, reference=event.reference, senders=state.senders[:-1])
+            known = _known(state, event.decision)
+            return replace(known, reference=event.reference or state.reference)
         case PurchaseAccepted():
-            return replace(
-                state,
-                standing=Standing.ACCEPTED,
-                reference=event.reference or state.reference,
-                senders=state.senders[:-1],
-                code=None,
-            )
+            return _accepted(state, event.reference, event.next_at)
         case PurchaseRefused():
             return _refused(state, event)
         case PurchaseUnknown():
             return _unknown(state, event)
         case SenderEnded():
-            left = tuple(each for each in state.senders if each != event.sender)
-            return replace(state, senders=left)
+            return replace(state, senders=_left(state, event))
         case Reconciled():
             return _reconciled(state, event)
         case ReviewOpened():
@@ -98,6 +94,9 @@ def _owed(state: GoodsDelivery, event: Owed) -> GoodsDelivery:
 
 
 def _submitted(state: GoodsDelivery, event: PurchaseSubmitted) -> GoodsDelivery:
+    asking = Asking(
+        purchase=event.purchase, decision=event.decision, sender=event.sender
+    )
     return replace(
         state,
         stage=Stage.SUBMITTED,
@@ -107,7 +106,7 @@ def _submitted(state: GoodsDelivery, event: PurchaseSubmitted) -> GoodsDelivery:
         decision=event.decision,
         key=event.key,
         token=event.token,
-        senders=(*state.senders, event.sender),
+        senders=(*state.senders, asking),
         deadline=event.deadline,
         expires_at=event.expires_at,
         repeat_until=event.repeat_until,
@@ -120,22 +119,36 @@ def _submitted(state: GoodsDelivery, event: PurchaseSubmitted) -> GoodsDelivery:
 def _withdrawn(state: GoodsDelivery, event: PurchaseWithdrawn) -> GoodsDelivery:
     """Return the state in which the submission never was."""
     is_repeated = state.withdraws_to is Standing.UNKNOWN
+    decision = event.decision if is_repeated else event.decision - 1
     return replace(
         state,
         stage=Stage.SUBMITTED if is_repeated else Stage.PENDING,
         standing=state.withdraws_to,
         purchases=event.purchase - 1,
-        decision=event.decision if is_repeated else event.decision - 1,
-        senders=state.senders[:-1],
+        decision=decision,
+        key=_key(state, decision),
+        senders=tuple(
+            each for each in state.senders if each.purchase != event.purchase
+        ),
+    )
+
+
+def _accepted(
+    state: GoodsDelivery, reference: str | None, next_at: Instant | None
+) -> GoodsDelivery:
+    return replace(
+        state,
+        stage=Stage.SUBMITTED,
+        standing=Standing.ACCEPTED,
+        reference=reference or state.reference,
+        code=None,
+        next_at=next_at,
     )
 
 
 def _refused(state: GoodsDelivery, event: PurchaseRefused) -> GoodsDelivery:
     return replace(
-        state,
-        stage=Stage.PENDING,
-        standing=Standing.NONE,
-        senders=state.senders[:-1],
+        _over(state, event.decision),
         failure_class=event.failure_class,
         code=event.code,
         next_at=event.next_at,
@@ -143,40 +156,71 @@ def _refused(state: GoodsDelivery, event: PurchaseRefused) -> GoodsDelivery:
 
 
 def _unknown(state: GoodsDelivery, event: PurchaseUnknown) -> GoodsDelivery:
+    is_reviewed = state.stage is Stage.NEEDS_REVIEW
+    left = tuple(each for each in state.senders if each.purchase != state.purchases)
     return replace(
         state,
-        stage=Stage.SUBMITTED,
+        stage=Stage.NEEDS_REVIEW if is_reviewed else Stage.SUBMITTED,
         standing=Standing.UNKNOWN,
-        senders=state.senders[:-1] if event.is_sender_gone else state.senders,
+        senders=left if event.is_sender_gone else state.senders,
         code=event.code,
-        is_restored=state.is_restored or event.code == RESTORED,
+        restored_at=event.restored_at or state.restored_at,
         next_at=None,
     )
 
 
+def _left(state: GoodsDelivery, event: SenderEnded) -> tuple[Asking, ...]:
+    """Return who may still ask when that one does not any more."""
+    if event.purchase is not None:
+        return tuple(each for each in state.senders if each.purchase != event.purchase)
+    return tuple(each for each in state.senders if each.sender != event.sender)
+
+
 def _reconciled(state: GoodsDelivery, event: Reconciled) -> GoodsDelivery:
+    known = _known(state, event.decision)
+    is_asked = state.stage is Stage.SUBMITTED
     match event.found:
-        case "accepted" if state.stage is Stage.SUBMITTED:
-            return replace(
-                state,
-                standing=Standing.ACCEPTED,
-                reference=event.reference or state.reference,
-                code=None,
-            )
-        case "absent" if event.is_conclusive and state.stage is Stage.SUBMITTED:
-            return replace(
-                state,
-                stage=Stage.PENDING,
-                standing=Standing.NONE,
-                senders=(),
-                code=event.code,
-                is_restored=False,
-                next_at=None,
-            )
+        case "accepted" if is_asked:
+            return _accepted(known, event.reference, None)
+        case "absent" if event.is_conclusive and state.standing is Standing.UNKNOWN:
+            told = replace(known, code=event.code or event.found)
+            return _over(told, event.decision) if is_asked else told
         case _:
             return replace(
-                state, reference=event.reference or state.reference, code=event.code
+                known,
+                reference=event.reference or state.reference,
+                code=event.code or event.found,
             )
+
+
+def _known(state: GoodsDelivery, decision: int) -> GoodsDelivery:
+    """Return the state that knows of a decision, also of one that a restore lost."""
+    if decision <= state.decision:
+        return state
+    return replace(
+        state,
+        decision=decision,
+        key=_key(state, decision),
+        purchases=max(state.purchases, decision),
+    )
+
+
+def _over(state: GoodsDelivery, decision: int) -> GoodsDelivery:
+    """Return the state in which nothing was bought under `decision`, nor will be."""
+    return replace(
+        _known(state, decision),
+        stage=Stage.PENDING,
+        standing=Standing.NONE,
+        senders=tuple(each for each in state.senders if each.decision != decision),
+        restored_at=None,
+        next_at=None,
+    )
+
+
+def _key(state: GoodsDelivery, decision: int) -> str | None:
+    if state.order is None or decision == 0:
+        return None
+    return key_of(state.order, state.line, decision)
 
 
 def _reviewed(
@@ -192,14 +236,14 @@ def _reviewed(
         return replace(state, proposal=proposal)
     if event.verdict != BUY_AGAIN:
         return replace(state, proposal=None)
+    is_open = state.standing is not Standing.NONE
     return replace(
         state,
         stage=Stage.PENDING,
         standing=Standing.NONE,
-        senders=(),
         proposal=None,
-        is_doubtful=True,
-        is_restored=False,
+        is_doubtful=state.is_doubtful or is_open,
+        restored_at=None,
         next_at=None,
     )
 

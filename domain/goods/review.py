@@ -1,16 +1,29 @@
 """What becomes of a purchase whose end is unknown: reconciled, or decided by a person.
 
-Until whoever asked last is known to be dead, a late request of his may still arrive,
-so the money is not given back and nothing is bought again, unless the owner of the
+Until whoever asked is known to be dead, a late request of his may still arrive, so
+the money is not given back and nothing is bought again, unless the owner of the
 installation takes that on himself with a reason (mechanisms 27).
 """
 
-from typing import Final, Never, assert_never
+from typing import Final, assert_never
 
-from domain.errors import IllegalTransitionError
-from domain.goods.asking import RETRYABLE
+from domain.errors import InvalidRequestError
+from domain.goods.answers import (
+    FOUND_ACCEPTED,
+    FOUND_DELIVERED,
+    FOUND_REFUSED,
+    RETRYABLE,
+    bought,
+    refused,
+)
 from domain.goods.commands import Decide, EndSender, OpenReview, Reconcile
-from domain.goods.ending import given_up
+from domain.goods.ending import ATTEMPTS_EXHAUSTED, given_up, opened
+from domain.goods.errors import (
+    BarredError,
+    PurchasesSpentError,
+    SecondPersonError,
+    refuse,
+)
 from domain.goods.events import (
     DecisionProposed,
     Delivered,
@@ -19,7 +32,6 @@ from domain.goods.events import (
     Reconciled,
     Refunded,
     ReviewDecided,
-    ReviewOpened,
     SenderEnded,
 )
 from domain.goods.state import (
@@ -27,6 +39,7 @@ from domain.goods.state import (
     FINAL,
     MOST_PURCHASES,
     GoodsDelivery,
+    Proposal,
     Stage,
     Standing,
 )
@@ -35,31 +48,10 @@ DELIVERED: Final = "delivered"
 NOT_PURCHASED: Final = "not_purchased"
 VERDICTS: Final = (DELIVERED, NOT_PURCHASED, BUY_AGAIN)
 
-FOUND_DELIVERED: Final = "delivered"
-FOUND_ACCEPTED: Final = "accepted"
-FOUND_REFUSED: Final = "refused"
-ABSENT: Final = "absent"
-UNCLEAR: Final = "unclear"
+UNKNOWN_VERDICT: Final = "unknown_verdict"
+EVIDENCE_REQUIRED: Final = "evidence_required"
 
 type ReviewCommand = EndSender | Reconcile | OpenReview | Decide
-
-
-class BarredError(IllegalTransitionError):
-    """Whoever asked last is not known to be dead, so this could buy twice."""
-
-    code = "sender_not_gone"
-
-
-class SecondPersonError(IllegalTransitionError):
-    """The same person cannot agree to what he has proposed."""
-
-    code = "second_person_required"
-
-
-class PurchasesSpentError(IllegalTransitionError):
-    """No purchase is left of the budget."""
-
-    code = "purchases_spent"
 
 
 def decide(delivery: GoodsDelivery, command: ReviewCommand) -> tuple[GoodsEvent, ...]:
@@ -67,6 +59,7 @@ def decide(delivery: GoodsDelivery, command: ReviewCommand) -> tuple[GoodsEvent,
 
     Raises:
         IllegalTransitionError: the command makes no sense at this stage.
+        InvalidRequestError: a verdict that there is not, or without evidence.
     """
     match command:
         case EndSender():
@@ -82,107 +75,139 @@ def decide(delivery: GoodsDelivery, command: ReviewCommand) -> tuple[GoodsEvent,
 
 
 def _end_sender(delivery: GoodsDelivery, command: EndSender) -> tuple[GoodsEvent, ...]:
-    if command.sender not in delivery.senders or delivery.stage in FINAL:
+    is_there = any(each.sender == command.sender for each in delivery.senders)
+    if not is_there or delivery.stage in FINAL:
         return ()
-    return (SenderEnded(sender=command.sender, how=command.how),)
+    return (SenderEnded(sender=command.sender, how=command.how, purchase=None),)
 
 
 def _reconcile(delivery: GoodsDelivery, command: Reconcile) -> tuple[GoodsEvent, ...]:
-    is_open = delivery.stage in {Stage.SUBMITTED, Stage.NEEDS_REVIEW}
-    if not is_open or command.decision != delivery.decision:
-        _refused(delivery, "reconcile")
+    reference = command.reference
+    if reference is None and command.decision == delivery.decision:
+        reference = delivery.reference
     told = Reconciled(
         decision=command.decision,
         found=command.found,
-        reference=command.reference,
+        reference=reference,
         code=command.code,
         is_conclusive=command.is_conclusive,
     )
+    if command.found == FOUND_DELIVERED:
+        return bought(delivery, told)
+    if delivery.stage in FINAL:
+        return ()
+    is_open = delivery.stage in {Stage.SUBMITTED, Stage.NEEDS_REVIEW}
+    most = MOST_PURCHASES if delivery.is_restored else delivery.decision
+    if not is_open or not delivery.decision <= command.decision <= most:
+        refuse(delivery, "reconcile")
+    if delivery.stage is Stage.SUBMITTED and _is_over(delivery, command):
+        return (told, *_without_purchase(delivery, command))
+    return () if _is_told(delivery, command) else (told,)
+
+
+def _is_over(delivery: GoodsDelivery, command: Reconcile) -> bool:
+    """Whether nothing was bought, and nothing can be under this key any more."""
     match command.found:
-        case "delivered":
-            return (told, Delivered(reference=command.reference or delivery.reference))
-        case "refused" if delivery.stage is Stage.SUBMITTED:
-            return (told, *_refused_after_all(delivery, command))
-        case "absent" if command.is_conclusive and _is_spent(delivery):
-            return (told, *given_up(delivery, "attempts_exhausted"))
+        case "refused":
+            is_known = delivery.standing in {Standing.UNKNOWN, Standing.ACCEPTED}
+            return command.is_conclusive and is_known
+        case "absent":
+            return command.is_conclusive and delivery.standing is Standing.UNKNOWN
         case _:
-            return () if _is_told(delivery, command) else (told,)
+            return False
 
 
-def _refused_after_all(
+def _without_purchase(
     delivery: GoodsDelivery, command: Reconcile
 ) -> tuple[GoodsEvent, ...]:
-    is_again = delivery.purchases < MOST_PURCHASES
-    code = command.code or "refused"
-    refused = PurchaseRefused(
-        decision=command.decision,
-        failure_class=RETRYABLE,
-        code=code,
-        next_at=command.next_at if is_again else None,
-    )
-    return (refused,) if is_again else (refused, *given_up(delivery, code))
-
-
-def _is_spent(delivery: GoodsDelivery) -> bool:
-    is_open = delivery.stage is Stage.SUBMITTED
-    return is_open and delivery.purchases >= MOST_PURCHASES
+    purchases = max(delivery.purchases, command.decision)
+    if command.found == FOUND_REFUSED:
+        said = PurchaseRefused(
+            decision=command.decision,
+            failure_class=command.failure_class or RETRYABLE,
+            code=command.code or FOUND_REFUSED,
+            next_at=command.next_at,
+        )
+        return refused(delivery, said, purchases)
+    is_spent = purchases >= MOST_PURCHASES
+    return given_up(delivery, ATTEMPTS_EXHAUSTED) if is_spent else ()
 
 
 def _is_told(delivery: GoodsDelivery, command: Reconcile) -> bool:
     """Whether the provider had said just that before, and it changes nothing."""
+    if command.decision > delivery.decision or command.is_conclusive:
+        return False
     if command.found == FOUND_ACCEPTED:
-        return delivery.standing is Standing.ACCEPTED
-    is_absent = command.found == ABSENT and command.is_conclusive
-    return not is_absent and delivery.code == command.code
+        is_same = command.reference in {None, delivery.reference}
+        return delivery.standing is Standing.ACCEPTED and is_same
+    return delivery.code == (command.code or command.found)
 
 
 def _open(delivery: GoodsDelivery, command: OpenReview) -> tuple[GoodsEvent, ...]:
     if delivery.stage is Stage.NEEDS_REVIEW:
         return ()
     if delivery.stage not in {Stage.PENDING, Stage.SUBMITTED}:
-        _refused(delivery, "open_review")
-    return (ReviewOpened(decision=delivery.decision, code=command.code),)
+        refuse(delivery, "open_review")
+    return opened(delivery, command.code)
 
 
 def _decide(delivery: GoodsDelivery, command: Decide) -> tuple[GoodsEvent, ...]:
+    _require_sense(command)
     if delivery.stage is not Stage.NEEDS_REVIEW:
-        _refused(delivery, "decide")
-    is_delivered = command.verdict == DELIVERED
-    if delivery.senders and not is_delivered and not command.is_override:
+        refuse(delivery, "decide")
+    is_barred = bool(delivery.senders) and command.verdict != DELIVERED
+    if is_barred and not command.is_override:
         raise BarredError(delivery.stage, "decide", stream="delivery")
-    is_again = command.verdict == BUY_AGAIN
-    if is_again and delivery.purchases >= MOST_PURCHASES:
+    if command.verdict != BUY_AGAIN:
+        return _decided(delivery, command, is_override=is_barred, proposed=None)
+    if delivery.purchases >= MOST_PURCHASES:
         raise PurchasesSpentError(delivery.stage, "decide", stream="delivery")
-    if is_again and command.needs_second:
-        return _agreed(delivery, command)
-    return _decided(delivery, command)
+    if command.needs_second:
+        return _agreed(delivery, command, is_override=is_barred)
+    return _decided(delivery, command, is_override=is_barred, proposed=None)
 
 
-def _agreed(delivery: GoodsDelivery, command: Decide) -> tuple[GoodsEvent, ...]:
+def _require_sense(command: Decide) -> None:
+    if command.verdict not in VERDICTS:
+        known = ", ".join(VERDICTS)
+        detail = f"say what became of it: one of {known}"
+        raise InvalidRequestError(UNKNOWN_VERDICT, "verdict", detail)
+    if not command.evidence.strip():
+        detail = "say what shows it, such as the provider's statement"
+        raise InvalidRequestError(EVIDENCE_REQUIRED, "evidence", detail)
+
+
+def _agreed(
+    delivery: GoodsDelivery, command: Decide, *, is_override: bool
+) -> tuple[GoodsEvent, ...]:
     """Two people buy again: one proposes, another one agrees to the same."""
     proposal = delivery.proposal
-    if proposal is None or proposal.verdict != command.verdict:
+    if proposal is None or proposal.is_override != is_override:
         return (
             DecisionProposed(
                 by=command.by,
                 verdict=command.verdict,
                 evidence=command.evidence,
-                is_override=command.is_override,
+                is_override=is_override,
             ),
         )
-    if proposal.by.id == command.by.id:
+    if proposal.by == command.by:
         raise SecondPersonError(delivery.stage, "decide", stream="delivery")
-    return _decided(delivery, command)
+    return _decided(delivery, command, is_override=is_override, proposed=proposal)
 
 
-def _decided(delivery: GoodsDelivery, command: Decide) -> tuple[GoodsEvent, ...]:
-    proposal = delivery.proposal
-    is_second = proposal is not None and command.needs_second
+def _decided(
+    delivery: GoodsDelivery,
+    command: Decide,
+    *,
+    is_override: bool,
+    proposed: Proposal | None,
+) -> tuple[GoodsEvent, ...]:
     decided = ReviewDecided(
         verdict=command.verdict,
         evidence=command.evidence,
-        is_override=command.is_override,
-        proposed_by=proposal.by if is_second and proposal is not None else None,
+        is_override=is_override,
+        proposed_by=None if proposed is None else proposed.by,
     )
     match command.verdict:
         case "delivered":
@@ -196,7 +221,3 @@ def _decided(delivery: GoodsDelivery, command: Decide) -> tuple[GoodsEvent, ...]
             return (decided, refunded)
         case _:
             return (decided,)
-
-
-def _refused(delivery: GoodsDelivery, command: str) -> Never:
-    raise IllegalTransitionError(delivery.stage, command, stream="delivery")

@@ -59,6 +59,14 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
     by: Actor
 
 
+class Asking(msgspec.Struct, frozen=True, kw_only=True):
+    """A submission whose sender may still ask, for all that is known here."""
+
+    purchase: int
+    decision: int
+    sender: Sender
+
+
 class GoodsDelivery(State, frozen=True, kw_only=True):
     """One order line of goods, from its birth to its end."""
 
@@ -85,8 +93,8 @@ class GoodsDelivery(State, frozen=True, kw_only=True):
     """The key of the latest decision to buy."""
     token: int | None = None
     """Of the claim that submitted last."""
-    senders: tuple[Sender, ...] = ()
-    """Who has submitted and may still ask, for all that is known here."""
+    senders: tuple[Asking, ...] = ()
+    """Who has submitted and may still ask; those of overridden decisions too."""
     deadline: Instant | None = None
     expires_at: Instant | None = None
     repeat_until: Instant | None = None
@@ -98,12 +106,30 @@ class GoodsDelivery(State, frozen=True, kw_only=True):
     """When the next look is due; None: at once, or never."""
     deferred_code: str | None = None
     """Why nothing is bought for now, in this episode."""
-    is_restored: bool = False
-    """Whether a restore may have lost later purchases of it."""
+    restored_at: Instant | None = None
+    """When it was noticed that a restore may have lost later purchases of it."""
     is_doubtful: bool = False
     """Whether a person bought again after a purchase whose end nobody knows."""
     proposal: Proposal | None = None
     refunded_minor: int | None = None
+
+    @property
+    def is_restored(self) -> bool:
+        """Whether a restore may have lost later purchases of it."""
+        return self.restored_at is not None
+
+
+def latest_asking(delivery: GoodsDelivery) -> Asking | None:
+    """Return the latest submission while its sender may still ask."""
+    for asking in delivery.senders:
+        if asking.purchase == delivery.purchases:
+            return asking
+    return None
+
+
+def askings_of(delivery: GoodsDelivery, decision: int) -> tuple[Asking, ...]:
+    """Return the submissions of one decision whose senders may still ask."""
+    return tuple(each for each in delivery.senders if each.decision == decision)
 
 
 def total_cost(delivery: GoodsDelivery) -> int:

@@ -45,12 +45,14 @@ GOODS: tuple[Event, ...] = (
     ),
     goods.PurchaseWithdrawn(decision=1, purchase=1, cause="lease_too_short"),
     goods.PurchaseConfirmed(decision=1, reference="T-9"),
-    goods.PurchaseAccepted(decision=1, reference="T-9"),
+    goods.PurchaseAccepted(decision=1, reference="T-9", next_at=LATER),
     goods.PurchaseRefused(
         decision=1, failure_class="retryable", code="http_429", next_at=LATER
     ),
-    goods.PurchaseUnknown(decision=1, code="lease_lost", is_sender_gone=False),
-    goods.SenderEnded(sender=SENDER, how="process_gone"),
+    goods.PurchaseUnknown(
+        decision=1, code="restored", is_sender_gone=False, restored_at=LATER
+    ),
+    goods.SenderEnded(sender=SENDER, how="answered", purchase=1),
     goods.Reconciled(
         decision=1,
         found="refused",

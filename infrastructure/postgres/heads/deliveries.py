@@ -8,8 +8,8 @@ import msgspec
 
 from application.unit import Head
 from domain.event import Meta
-from domain.goods.events import Product, Sender
-from domain.goods.state import GoodsDelivery, Proposal, Stage, Standing
+from domain.goods.events import Product
+from domain.goods.state import Asking, GoodsDelivery, Proposal, Stage, Standing
 from domain.stream import Change, Ref, StreamKind
 from infrastructure.postgres.database import Connection
 from infrastructure.postgres.heads.table import (
@@ -32,7 +32,7 @@ SELECT stream_id, tenant_id, correlation_id, version, state, order_stream_id, or
        customer_id, line, provider, product::text, quantity, recipient, currency,
        cost_minor, price_minor, paid_minor, purchases, decision, standing,
        withdraws_to, key, token, senders::text, deadline, expires_at, repeat_until,
-       reference, failure_class, code, next_at, deferred_code, is_restored,
+       reference, failure_class, code, next_at, deferred_code, restored_at,
        is_doubtful, proposal::text, refunded_minor
   FROM counterfoil.deliveries
  WHERE stream_id = ANY(%(ids)s)
@@ -62,7 +62,7 @@ UPDATE counterfoil.deliveries d
        code = r.code,
        next_at = r.next_at,
        deferred_code = r.deferred_code,
-       is_restored = r.is_restored,
+       restored_at = r.restored_at,
        is_doubtful = r.is_doubtful,
        proposal = r.proposal,
        refunded_minor = r.refunded_minor
@@ -79,7 +79,7 @@ SELECT stream_id
 """
 
 _product = msgspec.json.Decoder(Product)
-_senders = msgspec.json.Decoder(tuple[Sender, ...])
+_senders = msgspec.json.Decoder(tuple[Asking, ...])
 _proposal = msgspec.json.Decoder(Proposal)
 
 
@@ -115,7 +115,7 @@ def _head(row: Row) -> tuple[UUID, Head]:
         code=maybe_text(row[29]),
         next_at=maybe_instant(row[30]),
         deferred_code=maybe_text(row[31]),
-        is_restored=truth(row[32]),
+        restored_at=maybe_instant(row[32]),
         is_doubtful=truth(row[33]),
         proposal=None if row[34] is None else document(_proposal, row[34]),
         refunded_minor=maybe_number(row[35]),
