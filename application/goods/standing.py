@@ -165,6 +165,12 @@ def _command(event: Event, told: _Told) -> GoodsCommand | None:
                 next_at=told.next_at,
                 failure_class=told.failure_class,
             )
+        case _:
+            return _pause(event)
+
+
+def _pause(event: Event) -> GoodsCommand | None:
+    match event:
         case ReviewOpened():
             return OpenReview(event.code)
         case Deferred():
