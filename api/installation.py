@@ -14,6 +14,7 @@ from application.operators.action import Action
 from application.operators.maintenance import Maintenance
 from application.operators.operate import Operate
 from application.operators.projections import Projections
+from application.providers.configuring import ConfigureProviders
 from application.roles import ROLES
 from projections.event_log import EventLog
 from projections.job_history import JobHistory
@@ -161,6 +162,11 @@ class Services(Protocol):
         """Pauses and resumes projections."""
         ...
 
+    @property
+    def providers(self) -> ConfigureProviders:
+        """Configures providers of goods, and their credentials."""
+        ...
+
 
 class SchemaState(Protocol):
     """Where the database's schema stands."""
@@ -217,6 +223,10 @@ class Installation(Protocol):
         ephemeral: bool = False,
     ) -> None:
         """Run a worker until a signal stops it; ends the process."""
+        ...
+
+    def make_key(self, key_id: str | None) -> str:
+        """Return a new key under that id, or a random one, as the setting takes it."""
         ...
 
     def kinds(self) -> KindTable:

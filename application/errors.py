@@ -7,6 +7,9 @@ ApplicationError
 ├── QuotaExceededError        as many jobs are pending as may be
 ├── WindowOpenError           the scope has a window already, which says otherwise
 ├── ProjectionPausedError     somebody has paused it already, for another reason
+├── ProviderInUseError        something may still be asked or looked up where it was
+├── CredentialUnreadableError what is sealed does not open
+├── NoKeyError                there is no key that secrets could be sealed with
 └── TwinError                 a live job has the same unique key
 """
 
@@ -93,6 +96,55 @@ class ProjectionPausedError(ApplicationError):
         super().__init__(
             f"{self.code}: projection {projection} has been paused since {since} by "
             f"{paused_by}, in other words; `counterfoil projections list` shows them"
+        )
+
+
+class ProviderInUseError(ApplicationError):
+    """Where a provider is may not change while something may be asked of it there."""
+
+    code = "provider_in_use"
+
+    def __init__(self, provider: str, what: str, n_open: int) -> None:
+        """Name the provider, what was to change, and how much is open there."""
+        self.provider = provider
+        self.what = what
+        self.n_open = n_open
+        remedy = (
+            f"{n_open} deliveries that were asked of it are not over: wait for them, or"
+            if n_open
+            else f"disable it first (`counterfoil providers disable {provider}`), or"
+        )
+        super().__init__(
+            f"{self.code}: the {what} of provider {provider} cannot change now; "
+            f"{remedy} configure the new one under another name"
+        )
+
+
+class CredentialUnreadableError(ApplicationError):
+    """A sealed credential cannot be used; nothing of it is known or told."""
+
+    code = "credential_unreadable"
+
+    def __init__(self, provider: str, problem: str) -> None:
+        """Name whose credential it is, and why it cannot be used."""
+        self.provider = provider
+        self.problem = problem
+        super().__init__(
+            f"{self.code}: the credential of provider {provider} {problem}; give it "
+            f"whole by `counterfoil credentials set {provider}`, or give the key back"
+        )
+
+
+class NoKeyError(ApplicationError):
+    """There is no key ring here, so nothing can be sealed or opened."""
+
+    code = "no_key"
+
+    def __init__(self) -> None:
+        """Say how to make one."""
+        super().__init__(
+            f"{self.code}: COUNTERFOIL_DATA_ENCRYPTION_KEYS is not set; "
+            "`counterfoil credentials make-key` makes a key"
         )
 
 

@@ -6,10 +6,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from secrets import token_hex
 from typing import Final
 
 from application.job_kinds import Kinds, KindTable, grace_seconds_of
 from application.roles import JOBS, PROJECTIONS, ROLES
+from domain.members import invalid
 from infrastructure.demo import (
     DemoOptions,
     DemoResult,
@@ -40,6 +42,7 @@ from infrastructure.projecting.runner.runner import (
     ProjectionRunner,
     RunnerOptions,
 )
+from infrastructure.seals.key_ring import MalformedKeysError, new_key
 from infrastructure.settings import Settings
 from infrastructure.simulating import Simulators
 from infrastructure.telemetry import listen, show
@@ -101,6 +104,17 @@ class Composition:
         """See `open_installation`."""
         with open_installation(self.settings, self.extensions) as services:
             yield services
+
+    def make_key(self, key_id: str | None) -> str:
+        """Return a new key under that id, or a random one, as the setting takes it.
+
+        Raises:
+            InvalidRequestError: the id is none.
+        """
+        try:
+            return new_key(key_id or f"k{token_hex(4)}")
+        except MalformedKeysError:
+            invalid("id", "1 to 32 of a-z, 0-9, dot, - and _, no mark first")
 
     def kinds(self) -> KindTable:
         """Return every kind that is known here; needs no database.

@@ -22,6 +22,7 @@ from application.operators.operate import Operate
 from application.operators.projections import Projections
 from application.operators.retry import retry_job
 from application.operators.target import Targets
+from application.providers.configuring import ConfigureProviders
 from domain.event import Actor
 from infrastructure import embedded
 from infrastructure.errors import InfrastructureError
@@ -42,6 +43,7 @@ from infrastructure.projecting.switches import projections_over
 from infrastructure.projecting.waiting import at_least
 from infrastructure.providers.panel.http_panel import HttpPanel
 from infrastructure.providers.panel.wire import PanelWire
+from infrastructure.providers.registry.wiring import configure_over
 from infrastructure.settings import Settings
 from projections.event_log import EventLog
 from projections.job_history import JobHistory
@@ -96,6 +98,7 @@ class Services:
     queries: Queries
     builds: Builds
     projections: Projections
+    providers: ConfigureProviders
 
     def at_least(self, position: int | None) -> AtLeast | None:
         """Return what lets one read wait for a position; None: it need not."""
@@ -256,6 +259,7 @@ def _wired(
         queries=queries_over(database.connection),
         builds=Builds(database),
         projections=projections_over(database, parts.units),
+        providers=configure_over(database, settings.data_encryption_keys, parts.units),
     )
 
 

@@ -28,6 +28,8 @@ from api.cli.options import group, option
 from api.cli.outbox.commands import outbox
 from api.cli.output import complain, say
 from api.cli.projections.commands import projections
+from api.cli.providers.commands import providers
+from api.cli.providers.credentials import credentials
 from api.cli.running import migrate, up, worker
 from api.cli.settling import refund, settle
 from api.cli.simulating import simulate
@@ -93,6 +95,8 @@ for _command in (
     maintenance,
     outbox,
     projections,
+    providers,
+    credentials,
     simulate,
     demo,
 ):

@@ -70,6 +70,24 @@ def credential_of(given: bytes) -> Credential:
     )
 
 
+def written(
+    *,
+    base_url: str | None,
+    token: str | None,
+    currency: str | None,
+    webhook_secret: str | None,
+) -> bytes:
+    """Return what a person has answered, as `credential_of` reads it."""
+    return msgspec.json.encode(
+        {
+            "baseUrl": base_url,
+            "token": token,
+            "currency": currency,
+            "webhookSecret": webhook_secret,
+        }
+    )
+
+
 def stored_credential(opened: bytes) -> Credential | None:
     """Return what was sealed; None: another version has sealed something else."""
     try:

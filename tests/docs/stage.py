@@ -152,7 +152,7 @@ class Stage:
         if text.startswith("export "):
             for setting in shlex.split(text)[1:]:
                 name, _, value = setting.partition("=")
-                os.environ[name] = value
+                os.environ[name] = self._expanded(value)
             return
         last = [0, ""]
 
@@ -188,6 +188,9 @@ class Stage:
             with redirect_stdout(output), redirect_stderr(output):
                 code = run(Composition(os.environ), words[1:])
             return code, output.getvalue()
+        return self._shell(text)
+
+    def _shell(self, text: str) -> tuple[int, str]:
         ended = subprocess.run(
             ["/bin/bash", "-c", text],
             cwd=self._folder,
@@ -199,6 +202,14 @@ class Stage:
             timeout=60,
         )
         return ended.returncode, ended.stdout
+
+    def _expanded(self, value: str) -> str:
+        """Return a value as the shell would set it."""
+        if "$" not in value:
+            return value
+        code, told = self._shell(f'printf %s "{value}"')
+        assert code == 0, told
+        return told
 
     def _real(self, text: str) -> str:
         text = text.replace(f":{PORT}", f":{self._port}")

@@ -33,8 +33,18 @@ TAUGHT = (
     "projections",
     "read-models",
     "positions",
+    "providers",
 )
 """Documents that teach by tasks, each a world of its own."""
+
+SETTINGS = (
+    "DATABASE_URL",
+    "REMNAWAVE_URL",
+    "REMNAWAVE_TOKEN",
+    "OPERATOR",
+    "DATA_ENCRYPTION_KEYS",
+)
+"""What documents export."""
 
 EMBEDDED = "operate"
 """It tells of the database that comes along; the others are given one."""
@@ -77,7 +87,7 @@ def test_a_document_shows_what_really_happens(
 ) -> None:
     database: TestDatabase | None = None
     # Set in any case, so that what the document exports ends with it.
-    for setting in ("DATABASE_URL", "REMNAWAVE_URL", "REMNAWAVE_TOKEN", "OPERATOR"):
+    for setting in SETTINGS:
         monkeypatch.setenv(f"COUNTERFOIL_{setting}", "")
     if name != EMBEDDED:
         database = request.getfixturevalue("database")
@@ -116,7 +126,7 @@ def test_a_package_that_is_shown_is_the_one_in_the_examples() -> None:
 
 
 def test_every_setting_is_told() -> None:
-    text = (ROOT / "docs" / f"{EMBEDDED}.md").read_text("utf-8")
+    text = (ROOT / "docs" / "settings.md").read_text("utf-8")
 
     for field in Settings.__struct_fields__:
         assert f"`COUNTERFOIL_{field.upper()}`" in text

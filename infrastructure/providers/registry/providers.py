@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from application.goods.port import GoodsProvider, Unconfigured
-from application.providers.book import Provider
-from application.providers.credential import Credential, stored_credential
-from application.providers.sealing import Seals, Unopened
+from application.providers.credential import Credential
+from application.providers.opening import credential_in
+from application.providers.sealing import Seals
 from infrastructure.postgres.batch_store import Connections
 from infrastructure.providers.registry.rows import read_provider
 
@@ -42,8 +42,8 @@ class PostgresProviders:
         if not provider.is_enabled:
             return _unconfigured(f"provider {slug} is disabled")
         credential = credential_in(provider, self.seals)
-        if not isinstance(credential, Credential):
-            return _unconfigured(credential)
+        if isinstance(credential, str):
+            return _unconfigured(f"the credential of provider {slug} {credential}")
         built = self.build(provider.adapter, credential)
         if built is None:
             return _unconfigured(f"this version has no adapter {provider.adapter}")
@@ -52,26 +52,3 @@ class PostgresProviders:
 
 def _unconfigured(detail: str) -> Unconfigured:
     return Unconfigured(UNCONFIGURED, detail)
-
-
-def credential_in(provider: Provider, seals: Seals | None) -> Credential | str:
-    """Return the credential of a provider, or why there is none that can be used."""
-    slug = provider.slug
-    if provider.sealed is None:
-        return f"provider {slug} has no credential"
-    if seals is None:
-        return "COUNTERFOIL_DATA_ENCRYPTION_KEYS is not set"
-    opened = seals.open(provider.sealed, provider.place)
-    match opened:
-        case Unopened(code="key_missing", key=key):
-            return f"key {key}, which seals the credential of {slug}, is missing"
-        case Unopened(key=key):
-            return f"the credential of {slug} does not open under key {key}"
-        case bytes():
-            pass
-    credential = stored_credential(opened)
-    if credential is None:
-        return f"the credential of {slug} is none of this version's"
-    if credential.base_url != provider.base_url:
-        return f"the address of {slug} is not the one that its credential is for"
-    return credential

@@ -131,17 +131,17 @@ def test_a_provider_that_cannot_be_used_says_why(
     assert refusal(providers) == "there is no provider stars"
 
     provider = configured(connection, None)
-    assert refusal(providers) == "provider stars has no credential"
+    assert refusal(providers) == "the credential of provider stars is not set"
     assert refusal(providers, "other") == "there is no provider stars"
 
     sealed = sealed_into(provider, CREDENTIAL, OLD)
     write_provider(connection, sealed, is_new=False, is_given=True)
     without = PostgresProviders(pool, KeyRing({"k2": bytes(range(1, 33))}), build)
-    assert "key k1, which seals the credential of stars, is missing" in refusal(without)
+    assert "provider stars is sealed by key k1, which is missing" in refusal(without)
     keyless = PostgresProviders(pool, None, build)
-    assert refusal(keyless) == "COUNTERFOIL_DATA_ENCRYPTION_KEYS is not set"
+    assert refusal(keyless).endswith("COUNTERFOIL_DATA_ENCRYPTION_KEYS is not set")
     another = PostgresProviders(pool, KeyRing({"k1": bytes(range(2, 34))}), build)
-    assert "the credential of stars does not open under key k1" in refusal(another)
+    assert "provider stars does not open under key k1" in refusal(another)
 
 
 @pytest.mark.parametrize(
@@ -151,12 +151,12 @@ def test_a_provider_that_cannot_be_used_says_why(
         ("adapter = 'carrier-pigeon'", "this version has no adapter carrier-pigeon"),
         (
             "base_url = 'https://thief.example'",
-            "the address of stars is not the one that its credential is for",
+            "the credential of provider stars is for another address than its row says",
         ),
         ("slug = 'stars'", "there is no provider stars"),
         (
             "credential = overlay(credential PLACING 'x'::bytea FROM 14)",
-            "the credential of stars does not open under key k2",
+            "the credential of provider stars does not open under key k2",
         ),
     ],
 )
@@ -200,7 +200,10 @@ def test_what_another_version_has_sealed_is_not_guessed_at(
         {"content": strange.content},
     )
 
-    assert refusal(providers) == "the credential of stars is none of this version's"
+    assert (
+        refusal(providers)
+        == "the credential of provider stars is none of this version's"
+    )
 
 
 def test_a_database_that_is_away_is_no_missing_configuration(pool: Database) -> None:

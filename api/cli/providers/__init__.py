@@ -1,0 +1,1 @@
+"""`counterfoil providers` and `counterfoil credentials`: where goods are bought."""
