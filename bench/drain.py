@@ -18,7 +18,7 @@ _LOOK_SECONDS: Final = 0.005
 _PATIENCE_SECONDS: Final = 120.0
 
 # Costs nothing, however long the table's dead rows are: a look at one page.
-_LAST_POSITION: Final = "SELECT last_value FROM counterfoil.position_seq"
+_LAST_POSITION: Final = "SELECT counterfoil.last_position()"
 _ANY_LEFT: Final = "SELECT EXISTS (SELECT FROM counterfoil.jobs)"
 
 _LEFT: Final = """

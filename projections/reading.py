@@ -38,7 +38,7 @@ SET LOCAL plan_cache_mode = force_generic_plan
 _LOOK: Final = """
 SELECT p.name, p.live, coalesce(c.position, 0), counterfoil.now(),
        p.paused_at IS NOT NULL,
-       (SELECT last_value FROM counterfoil.position_seq)
+       (SELECT counterfoil.last_position())
   FROM counterfoil.projections p
   LEFT JOIN counterfoil.checkpoints c
          ON c.name = p.name || '_' || p.live || ':counterfoil'

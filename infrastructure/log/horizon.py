@@ -24,7 +24,7 @@ _SEQUENCE: Final = "counterfoil.position_seq"
 _HORIZON: Final = "SELECT counterfoil.horizon()"
 
 _LAST_AND_HIGHEST: Final = """
-SELECT (SELECT last_value FROM counterfoil.position_seq),
+SELECT counterfoil.last_position(),
        (SELECT coalesce(max(position), 0) FROM counterfoil.events)
 """
 
@@ -37,7 +37,7 @@ def fetch_horizon(connection: psycopg.Connection[Any]) -> int:
     """
     with connection.cursor(row_factory=scalar_row) as cursor:
         position: int | None = cursor.execute(_HORIZON, prepare=True).fetchone()
-    # last_value always is a number that was handed out, so the log cannot have none.
+    # The sequence was called once by the first migration: there always is a number.
     return position or 0
 
 

@@ -17,7 +17,7 @@ _POSITION: Final = """
 SELECT position FROM counterfoil.events WHERE stream_id = %(stream)s AND version = 1
 """
 
-_LAST: Final = "SELECT last_value FROM counterfoil.position_seq"
+_LAST: Final = "SELECT counterfoil.last_position()"
 
 
 def remark(

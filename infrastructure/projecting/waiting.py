@@ -51,7 +51,7 @@ SELECT coalesce(c.position, 0) AS position, p.schema, p.paused_at, p.paused_by,
  WHERE p.name = %(name)s
 """
 
-_LAST: Final = "SELECT last_value FROM counterfoil.position_seq"
+_LAST: Final = "SELECT counterfoil.last_position()"
 
 
 class _Standing(msgspec.Struct, frozen=True, kw_only=True):

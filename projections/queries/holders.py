@@ -18,14 +18,16 @@ from projections.connections import Lend
 # in our lock space, each named after the low half of a position.  A prepared
 # transaction has no process any more; a lock that it holds on itself says which it is.
 _HOLDERS: Final = """
-WITH bound AS MATERIALIZED (
-    SELECT last_value FROM counterfoil.position_seq
-), locks AS MATERIALIZED (
+WITH locks AS MATERIALIZED (
     SELECT * FROM pg_locks
+), bound AS MATERIALIZED (
+    -- Counting them first: no ticket among them is above what was handed out then.
+    SELECT CASE WHEN count(*) >= 0 THEN counterfoil.last_position() END AS last
+      FROM locks
 ), tickets AS (
     SELECT l.pid, l.virtualtransaction,
-           (b.last_value & ~4294967295::bigint) | l.objid::bigint AS wide,
-           b.last_value
+           (b.last & ~4294967295::bigint) | l.objid::bigint AS wide,
+           b.last
       FROM locks l, counterfoil.installation i, bound b
      WHERE l.locktype = 'advisory'
        AND l.objsubid = 2
@@ -38,7 +40,7 @@ WITH bound AS MATERIALIZED (
 )
 SELECT t.pid,
        x.gid,
-       CASE WHEN t.wide > t.last_value THEN t.wide - 4294967296 ELSE t.wide END
+       CASE WHEN t.wide > t.last THEN t.wide - 4294967296 ELSE t.wide END
            AS ticket,
        CASE WHEN t.pid IS NULL THEN 'prepared' ELSE a.state END AS state,
        coalesce(x.owner::text, a.usename::text) AS user,

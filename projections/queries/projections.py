@@ -64,7 +64,7 @@ SELECT p.name, p.live AS slot, p.schema,
 
 _LAST: Final = "SELECT coalesce(max(position), 0) FROM counterfoil.events"
 
-_HANDED_OUT: Final = "SELECT last_value FROM counterfoil.position_seq"
+_HANDED_OUT: Final = "SELECT counterfoil.last_position()"
 
 _ASIDE: Final = """
 SELECT position, tenant_id, stream_id, version, type, reason, set_aside_at

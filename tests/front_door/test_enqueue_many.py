@@ -181,7 +181,7 @@ def test_many_write_and_answer_what_a_call_for_each_does(
 def test_the_first_wrong_request_is_refused_in_the_words_of_a_single_call(
     connection: Connection, requests: list[Request], data: st.DataObject
 ) -> None:
-    (before,) = rows.one(connection, "SELECT last_value FROM counterfoil.position_seq")
+    (before,) = rows.one(connection, "SELECT counterfoil.last_position()")
     wrong = data.draw(st.lists(st.integers(0, len(requests) - 1), min_size=1))
     asked: list[object] = list(requests)
     for index in wrong:
@@ -196,9 +196,7 @@ def test_the_first_wrong_request_is_refused_in_the_words_of_a_single_call(
 
     assert refused == (code, f"[{first}].{path}", rule)
     assert not rows.stored(connection, "jobs")
-    assert rows.one(connection, "SELECT last_value FROM counterfoil.position_seq") == (
-        before,
-    )
+    assert rows.one(connection, "SELECT counterfoil.last_position()") == (before,)
 
 
 @given(
@@ -274,12 +272,12 @@ def test_what_nearly_every_request_is_needs_no_second_look(
 def test_an_empty_list_answers_nothing_and_writes_nothing(
     connection: Connection,
 ) -> None:
-    before = rows.one(connection, "SELECT last_value FROM counterfoil.position_seq")
+    before = rows.one(connection, "SELECT counterfoil.last_position()")
 
     assert enqueue_many(connection, []) == []
 
     assert not rows.stored(connection, "jobs")
-    after = rows.one(connection, "SELECT last_value FROM counterfoil.position_seq")
+    after = rows.one(connection, "SELECT counterfoil.last_position()")
     assert after == before
 
 

@@ -94,7 +94,7 @@ def refusal(ask: Callable[[], object]) -> Refusal:
 
 
 def position(connection: Connection) -> int:
-    (last,) = rows.one(connection, "SELECT last_value FROM counterfoil.position_seq")
+    (last,) = rows.one(connection, "SELECT counterfoil.last_position()")
     return int(last)
 
 

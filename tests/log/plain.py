@@ -55,9 +55,7 @@ def horizon(connection: psycopg.Connection[Any]) -> int:
         return int(position)
 
 
-def last_value(connection: psycopg.Connection[Any]) -> int:
+def last_position(connection: psycopg.Connection[Any]) -> int:
     with connection.cursor(row_factory=scalar_row) as cursor:
-        (value,) = cursor.execute(
-            "SELECT last_value FROM counterfoil.position_seq"
-        ).fetchall()
+        (value,) = cursor.execute("SELECT counterfoil.last_position()").fetchall()
         return int(value)

@@ -9,7 +9,7 @@ from psycopg import sql
 from infrastructure.ids import new_id
 from tests.fixtures.database import ON_BOTH_SERVERS, TestDatabase
 from tests.limits.room import limit
-from tests.log.plain import append, horizon, last_value, tickets
+from tests.log.plain import append, horizon, last_position, tickets
 
 pytestmark = [pytest.mark.database, ON_BOTH_SERVERS]
 
@@ -45,7 +45,7 @@ def test_tens_of_thousands_of_appends_in_one_transaction_hold_one_lock(
         writer.execute(statement)
 
         assert tickets(watcher) == [0]
-        assert last_value(watcher) == events
+        assert last_position(watcher) == events
         assert horizon(watcher) == 0
 
     assert tickets(watcher) == []

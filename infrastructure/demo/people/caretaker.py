@@ -28,7 +28,7 @@ _NOTICE_EN: Final = "Maintenance is under way, access follows a little later."
 _OVER: Final = "the panel answers again"
 _PAUSE_S: Final = 0.02
 
-_MARK: Final = "SELECT last_value FROM counterfoil.position_seq"
+_MARK: Final = "SELECT counterfoil.last_position()"
 _COUNT_HELD: Final = "SELECT count(*) FROM counterfoil.jobs WHERE gate IS NOT NULL"
 
 

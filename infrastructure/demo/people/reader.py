@@ -26,7 +26,7 @@ _PATIENCE_S: Final = 60.0
 """Longer than another process takes to go on with what a dead one led."""
 _LOOK_S: Final = 0.1
 
-_HANDED_OUT: Final = "SELECT last_value FROM counterfoil.position_seq"
+_HANDED_OUT: Final = "SELECT counterfoil.last_position()"
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,16 +35,16 @@ _LOCK: Final = f"{_READ} FOR UPDATE"
 # A place that the log has never had was set by hand, or is another log's: no place.
 _POSITIONS: Final = """
 SELECT coalesce(max(c.position) FILTER (WHERE c.name = %(live)s
-                                          AND c.position <= l.last_value), 0),
+                                          AND c.position <= l.last), 0),
        coalesce(max(c.position) FILTER (WHERE c.name = %(spare)s), 0)
-  FROM counterfoil.position_seq l
+  FROM (SELECT counterfoil.last_position() AS last) l
   LEFT JOIN counterfoil.checkpoints c ON c.name IN (%(live)s, %(spare)s)
 """
 
 _AHEAD: Final = """
-SELECT c.position, l.last_value
+SELECT c.position, l.last
   FROM counterfoil.checkpoints c
-  JOIN counterfoil.position_seq l ON c.position > l.last_value
+  JOIN (SELECT counterfoil.last_position() AS last) l ON c.position > l.last
  WHERE c.name = %(live)s
 """
 
