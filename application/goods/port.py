@@ -93,6 +93,9 @@ class Unsent(msgspec.Struct, frozen=True):
 class Absent(msgspec.Struct, frozen=True):
     """The provider does not know the key."""
 
+    at: Instant | None = None
+    """When, by the clock that enforces expiries; None: it does not tell."""
+
 
 type SubmitAnswer = Confirmed | Accepted | Rejected | Unavailable | Unknown | Unsent
 type LookupAnswer = Confirmed | Accepted | Rejected | Absent | Unknown | Unsent

@@ -9,15 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from application.ports import Misconfigured, Rejected, Unavailable, Unknown
-from infrastructure.providers.panel.answer import Answer, Call, NoAnswer
+from infrastructure.providers.answer import Answer, NoAnswer
+from infrastructure.providers.panel.answer import Call
 from infrastructure.providers.panel.classification import (
+    LONGEST_RETRY_AFTER_SECONDS,
     Fine,
     Meaning,
     Said,
     SquadsDoubted,
     classify,
-    retry_after_seconds,
 )
+from infrastructure.providers.retry_after import retry_after_seconds
 
 NOW = datetime(2026, 8, 1, 12, tzinfo=UTC)
 READ = Call("GET", "/api/users/1", "GET users/{id}")
@@ -205,7 +207,7 @@ def test_what_retry_after_asks_for_is_kept(status: int) -> None:
 def test_retry_after_is_seconds_or_a_date_and_bounded(
     value: str | None, seconds: float | None
 ) -> None:
-    assert retry_after_seconds(value, NOW) == seconds
+    assert retry_after_seconds(value, NOW, LONGEST_RETRY_AFTER_SECONDS) == seconds
 
 
 @pytest.mark.parametrize(

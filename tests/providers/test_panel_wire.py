@@ -8,9 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from infrastructure.errors import ConfigurationError
-from infrastructure.providers.panel.answer import Answer, Call, NoAnswer, Stopped
-from infrastructure.providers.panel.connection import REST_SECONDS, boot_seconds
-from infrastructure.providers.panel.wire import LARGEST_ANSWER_BYTES, PanelWire
+from infrastructure.providers.answer import Answer, NoAnswer, Stopped
+from infrastructure.providers.connection import REST_SECONDS, boot_seconds
+from infrastructure.providers.panel.answer import Call
+from infrastructure.providers.panel.wire import PanelWire
+from infrastructure.providers.transport import LARGEST_ANSWER_BYTES
 from tests.providers.raw_server import RawServer, answer
 from tests.providers.stage import OpenGuard
 

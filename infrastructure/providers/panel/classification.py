@@ -5,8 +5,7 @@ the form `A025`, and the response of a success, which is decoded elsewhere.
 """
 
 import re
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
+from datetime import datetime
 from enum import Enum
 from http import HTTPStatus
 from typing import Final, cast
@@ -14,7 +13,9 @@ from typing import Final, cast
 import msgspec
 
 from application.ports import Misconfigured, Rejected, Unavailable, Unknown
-from infrastructure.providers.panel.answer import Answer, Call, NoAnswer
+from infrastructure.providers.answer import Answer, NoAnswer
+from infrastructure.providers.panel.answer import Call
+from infrastructure.providers.retry_after import moment, retry_after_seconds
 
 CREDENTIALS: Final = "panel_credentials"
 CONFIGURATION: Final = "panel_configuration"
@@ -46,7 +47,6 @@ _SQUADS_IN_DOUBT: Final = frozenset({"A018", "A039", "A118", "A123"})
 _LAST_STATUS: Final = 599
 
 _ERROR_CODE: Final = re.compile(r"[A-Z]\d{3}", re.ASCII)
-_SECONDS: Final = re.compile(r"\d{1,9}", re.ASCII)
 
 
 class Fine(msgspec.Struct, frozen=True):
@@ -138,7 +138,9 @@ def _failure(
     call: Call, answer: Answer, detail: str, now: datetime
 ) -> Rejected | Unavailable | Unknown:
     code = _http_code(answer.status)
-    wait = retry_after_seconds(answer.retry_after, _moment(answer.date) or now)
+    wait = retry_after_seconds(
+        answer.retry_after, moment(answer.date) or now, LONGEST_RETRY_AFTER_SECONDS
+    )
     if answer.status in _TRANSIENT:
         return Unavailable(code, detail, wait)
     if answer.status < HTTPStatus.INTERNAL_SERVER_ERROR:
@@ -190,26 +192,3 @@ def _is_expiry_past(issue: object) -> bool:
         and isinstance(message, str)
         and "cannot be in the past" in message
     )
-
-
-def retry_after_seconds(value: str | None, now: datetime) -> float | None:
-    """Return the seconds that a Retry-After asks for, at most an hour; or None."""
-    if value is None:
-        return None
-    text = value.strip()
-    if _SECONDS.fullmatch(text):
-        return min(float(text), LONGEST_RETRY_AFTER_SECONDS)
-    until = _moment(text)
-    if until is None:
-        return None
-    seconds = (until - now).total_seconds()
-    return min(max(seconds, 0.0), LONGEST_RETRY_AFTER_SECONDS)
-
-
-def _moment(text: str | None) -> datetime | None:
-    """Return the instant that a date of HTTP means; None: it is no date with a zone."""
-    try:
-        moment = parsedate_to_datetime(text or "")
-        return None if moment.tzinfo is None else moment.astimezone(UTC)
-    except (TypeError, ValueError, OverflowError):
-        return None

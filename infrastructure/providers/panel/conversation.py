@@ -15,7 +15,8 @@ from application.ports import (
     Rejected,
     Unavailable,
 )
-from infrastructure.providers.panel.answer import Call, Stopped
+from infrastructure.providers.answer import Stopped
+from infrastructure.providers.panel.answer import Call
 from infrastructure.providers.panel.classification import (
     CONFIGURATION,
     UNAVAILABLE,

@@ -8,26 +8,23 @@ from http.cookiejar import DefaultCookiePolicy
 from typing import Final
 from urllib.parse import urlsplit, urlunsplit
 
-import httpcore
 import httpx
 
 from application.ports import CallGuard
 from infrastructure.errors import ConfigurationError
-from infrastructure.providers.panel.answer import Answer, Call, NoAnswer, Stopped
-from infrastructure.providers.panel.classification import FORWARDED_HINT
-from infrastructure.providers.panel.connection import (
+from infrastructure.providers.answer import Answer, NoAnswer, Stopped
+from infrastructure.providers.connection import (
     EXCHANGE,
-    REST_SECONDS,
-    BoundedBackend,
     Clock,
     Exchange,
     HaltedError,
     RestedError,
     boot_seconds,
 )
+from infrastructure.providers.panel.answer import Call
+from infrastructure.providers.panel.classification import FORWARDED_HINT
+from infrastructure.providers.transport import LARGEST_ANSWER_BYTES, BoundedTransport
 from infrastructure.settings import LONGEST_CALL_SECONDS
-
-LARGEST_ANSWER_BYTES: Final = 1 << 20
 
 _CONNECTIONS: Final = 100
 """More than a process has workers, so that none waits for another's connection."""
@@ -43,22 +40,6 @@ _HEADERS: Final = {
     "X-Forwarded-For": "127.0.0.1",
     "X-Forwarded-Proto": "https",
 }
-
-
-class _Transport(httpx.HTTPTransport):
-    """httpx's transport over connections that keep the whole request's time."""
-
-    def __init__(self, clock: Clock) -> None:
-        super().__init__(trust_env=False)
-        # httpx has no argument for the network backend of its pool; a test proves
-        # that this pool is the one in use.
-        self._pool = httpcore.ConnectionPool(
-            ssl_context=httpx.create_ssl_context(trust_env=False),
-            max_connections=_CONNECTIONS,
-            max_keepalive_connections=_CONNECTIONS,
-            keepalive_expiry=REST_SECONDS,
-            network_backend=BoundedBackend(clock),
-        )
 
 
 class PanelWire:
@@ -83,7 +64,7 @@ class PanelWire:
         self._limit_seconds = limit_seconds
         self._client = httpx.Client(
             headers={**_HEADERS, "Authorization": f"Bearer {_visible(token)}"},
-            transport=_Transport(clock),
+            transport=BoundedTransport(clock, kept=_CONNECTIONS),
             timeout=limit_seconds,
             follow_redirects=False,
             trust_env=False,

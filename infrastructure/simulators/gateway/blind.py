@@ -27,6 +27,7 @@ USER: Final = "omniflow"
 
 _SENDS: Final = {"/admin/stars/send": STARS, "/admin/premium/send": PREMIUM}
 _VALUE: Final = "/admin/stars/value"
+_DELIVERED: Final = reply(HTTPStatus.OK, {"ok": True}, "delivered")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,7 @@ class Blind:
         product = _SENDS[request.path]
         is_sold = quantity >= FEWEST_STARS if product == STARS else quantity in MONTHS
         if not is_sold or USERNAME.fullmatch(username) is None:
-            return self.failed()
+            return self.failed(request)
         price = self.star_minor if product == STARS else self.month_minor
         return Wanted(
             key=None,
@@ -83,7 +84,7 @@ class Blind:
     def taken(self, taken: Taken) -> Reply:
         """See `Dialect.taken`."""
         del taken  # it has no words for what is not over yet
-        return self.delivered()
+        return _DELIVERED
 
     def refused(self, refused: Refused) -> Reply:
         """See `Dialect.refused`."""
@@ -91,12 +92,14 @@ class Blind:
             HTTPStatus.OK, {"ok": False, "error": refused.reason}, refused.reason
         )
 
-    def delivered(self) -> Reply:
+    def delivered(self, request: Request) -> Reply:
         """See `Dialect.delivered`."""
-        return reply(HTTPStatus.OK, {"ok": True}, "delivered")
+        del request
+        return _DELIVERED
 
-    def failed(self) -> Reply:
+    def failed(self, request: Request) -> Reply:
         """See `Dialect.failed`."""
+        del request
         return reply(HTTPStatus.OK, {"ok": False}, "failed")
 
     def asked(self, action: str, request: Request) -> Reply:

@@ -41,11 +41,11 @@ class Dialect(Protocol):
         """Return what tells that nothing was bought."""
         ...
 
-    def delivered(self) -> Reply:
+    def delivered(self, request: Request) -> Reply:
         """Return what claims that something was delivered which was not."""
         ...
 
-    def failed(self) -> Reply:
+    def failed(self, request: Request) -> Reply:
         """Return what claims that nothing was bought although it was."""
         ...
 

@@ -109,12 +109,12 @@ class Exchange:
             return _RESET
         if not dialect.is_authorized(visit.request):
             return Ending(_page(HTTPStatus.UNAUTHORIZED))
-        refused = _refused(dialect, fault) if fault else None
+        refused = _refused(visit) if fault else None
         if refused is not None:
             return refused
         if visit.action != "purchase":
             answer = dialect.asked(visit.action, visit.request)
-            return _spoiled(dialect, fault, answer)
+            return _spoiled(visit, answer)
         wanted = dialect.wanted(visit.request)
         if not isinstance(wanted, Wanted):
             return Ending(wanted)
@@ -128,7 +128,7 @@ class Exchange:
             return _RESET
         if visit.has("late") and not visit.wait(visit.seconds):
             return _RESET
-        return _spoiled(visit.dialect, visit.fault, visit.dialect.taken(result))
+        return _spoiled(visit, visit.dialect.taken(result))
 
 
 def _arrival(
@@ -169,17 +169,18 @@ def _course(fault: FaultRule | None) -> Course:
             return Course()
 
 
-def _refused(dialect: Dialect, fault: FaultRule) -> Ending | None:
+def _refused(visit: _Visit) -> Ending | None:
     """Return the end of a request that never comes to buying, None if it does."""
-    match fault.name:
+    dialect, fault = visit.dialect, visit.fault
+    match fault.name if fault else None:
         case "cut_before":
             return _RESET
         case "error_before":
-            return Ending(_page(fault.status))
+            return Ending(_page(fault.status if fault else 0))
         case "garbage_before":
             return Ending(_page(HTTPStatus.OK))
         case "limited":
-            headers = (("Retry-After", str(fault.retry_after)),)
+            headers = (("Retry-After", str(fault.retry_after if fault else 1)),)
             page = _page(HTTPStatus.TOO_MANY_REQUESTS)
             return Ending(replace(page, headers=headers))
         case "unauthorized":
@@ -192,13 +193,14 @@ def _refused(dialect: Dialect, fault: FaultRule) -> Ending | None:
         case "balance_out":
             return Ending(dialect.refused(Refused("insufficient_balance")))
         case "lie_delivered":
-            return Ending(dialect.delivered())
+            return Ending(dialect.delivered(visit.request))
         case _:
             return None
 
 
-def _spoiled(dialect: Dialect, fault: FaultRule | None, told: Reply) -> Ending:
+def _spoiled(visit: _Visit, told: Reply) -> Ending:
     """Return how the gateway's own answer reaches the buyer."""
+    dialect, fault = visit.dialect, visit.fault
     match fault.name if fault else None:
         case "cut_after":
             return _RESET
@@ -210,7 +212,7 @@ def _spoiled(dialect: Dialect, fault: FaultRule | None, told: Reply) -> Ending:
             padding = b" " * BIG_BODY_BYTES
             return Ending(replace(told, body=told.body + padding))
         case "lie_failed":
-            return Ending(dialect.failed())
+            return Ending(dialect.failed(visit.request))
         case "twice":
             return Ending(told, copies=2)
         case _:

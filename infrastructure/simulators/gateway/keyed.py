@@ -99,14 +99,16 @@ class Keyed:
         """See `Dialect.refused`."""
         return _error(_STATUSES[refused.reason], refused.reason)
 
-    def delivered(self) -> Reply:
+    def delivered(self, request: Request) -> Reply:
         """See `Dialect.delivered`."""
-        document = {"reference": "pur_never", "state": "delivered"}
+        key = request.headers.get("idempotency-key")
+        document = {"reference": "pur_never", "key": key, "state": "delivered"}
         return reply(HTTPStatus.OK, document, "delivered")
 
-    def failed(self) -> Reply:
+    def failed(self, request: Request) -> Reply:
         """See `Dialect.failed`."""
-        document = {"reference": None, "state": "failed", "code": "out_of_stock"}
+        key = request.headers.get("idempotency-key")
+        document = {"reference": "pur_never", "key": key, "state": "failed"}
         return reply(HTTPStatus.OK, document, "failed")
 
     def asked(self, action: str, request: Request) -> Reply:

@@ -1,6 +1,6 @@
 """Connections that keep to the request's time limit and never outlive a freeze.
 
-httpx bounds each phase of a request, so a panel that drips its answer could hold a
+httpx bounds each phase of a request, so a provider that drips its answer could hold a
 worker for hours.  Here every read and write gets what is left of the whole time.
 
 A connection that has rested for longer than `REST_SECONDS` is not used again.  The
@@ -25,7 +25,7 @@ import httpcore
 from application.ports import CallGuard
 
 REST_SECONDS: Final = 4.0
-"""The panel closes an idle connection 6 s after its answer."""
+"""Panels close an idle connection 6 s after their answer."""
 
 type Clock = Callable[[], float]
 

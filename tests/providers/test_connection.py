@@ -6,7 +6,7 @@ from typing import override
 import httpcore
 import pytest
 
-from infrastructure.providers.panel.connection import (
+from infrastructure.providers.connection import (
     EXCHANGE,
     REST_SECONDS,
     BoundedStream,

@@ -1,0 +1,1 @@
+"""Providers of goods over HTTP: adapters of the port `GoodsProvider`."""
