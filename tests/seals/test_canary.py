@@ -68,6 +68,17 @@ def whole(token: str, **more: object) -> dict[str, object]:
     return told | {"webhookSecret": WEBHOOK} | more
 
 
+def mistakes() -> list[object]:
+    """Return what is no credential, with a secret in the wrong place."""
+    return [
+        whole(TOKENS[2], **{SLIPPED: 1}),
+        whole(TOKENS[2], currency=SLIPPED),
+        whole(TOKENS[2], baseUrl=f"https://u:{SLIPPED}@gateway.example"),
+        whole(TOKENS[2], webhookSecret=f"{SLIPPED} {SLIPPED}"),
+        TOKENS[2],
+    ]
+
+
 class Here:
     """Runs commands in this process, and keeps all that they write."""
 
@@ -109,13 +120,7 @@ def test_no_secret_is_in_any_output_of_commands_that_keep_it(
     here("providers", "list", "--json", keys="k3")
     here("providers", "list", keys="")
     here(*rotate_it, code=1)
-    for wrong in (
-        whole(TOKENS[2], **{SLIPPED: 1}),
-        whole(TOKENS[2], currency=SLIPPED),
-        whole(TOKENS[2], baseUrl=f"https://u:{SLIPPED}@gateway.example"),
-        whole(TOKENS[2], webhookSecret=f"{SLIPPED} {SLIPPED}"),
-        TOKENS[2],
-    ):
+    for wrong in mistakes():
         file_of(tmp_path, wrong)
         here(*set_it, code=1)
     file_of(tmp_path, f"{SLIPPED} {SLIPPED}")

@@ -6,7 +6,9 @@ import os
 import pty
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -229,49 +231,69 @@ runpy.run_module("api", run_name="__main__")
 """
 
 
+@dataclass
+class Person:
+    """Sits at a terminal, answers what is asked for, and sees all that is shown."""
+
+    side: int
+    seen: str = ""
+
+    def answers(self, question: str, answer: str) -> None:
+        seen = ""
+        while question not in seen or not seen.endswith(": "):
+            seen += os.read(self.side, 1000).decode()
+        self.seen += seen
+        os.write(self.side, f"{answer}\n".encode())
+
+
+@pytest.fixture
+def sits(database: TestDatabase, tmp_path: Path) -> Callable[..., Any]:
+    """Begins a command at a terminal of its own."""
+
+    @contextmanager
+    def begin(*line: str) -> Iterator[Person]:
+        ours, theirs = pty.openpty()
+        settings = {
+            "PYTHONPATH": str(ROOT),
+            "COUNTERFOIL_DATA_DIR": str(tmp_path),
+            "COUNTERFOIL_DATABASE_URL": database.url,
+            "COUNTERFOIL_DATA_ENCRYPTION_KEYS": KEY,
+        }
+        process = subprocess.Popen(
+            [sys.executable, "-c", _AT_A_TERMINAL, *line],
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            env=os.environ | settings,
+            start_new_session=True,
+        )
+        os.close(theirs)
+        person = Person(ours)
+        try:
+            yield person
+            assert process.wait(60) == 0
+            person.seen += os.read(ours, 1000).decode()
+        finally:
+            process.kill()
+            process.wait()
+            os.close(ours)
+
+    return begin
+
+
 def test_on_a_terminal_each_member_is_asked_for_and_secrets_are_not_echoed(
-    counterfoil: Run, database: TestDatabase, tmp_path: Path
+    counterfoil: Run, sits: Callable[..., Any], database: TestDatabase
 ) -> None:
     made(counterfoil)
-    ours, theirs = pty.openpty()
-    settings = {
-        "PYTHONPATH": str(ROOT),
-        "COUNTERFOIL_DATA_DIR": str(tmp_path),
-        "COUNTERFOIL_DATABASE_URL": database.url,
-        "COUNTERFOIL_DATA_ENCRYPTION_KEYS": KEY,
-    }
-    line = ["credentials", "set", "stars", *WHY]
-    person = subprocess.Popen(
-        [sys.executable, "-c", _AT_A_TERMINAL, *line],
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
-        env=os.environ | settings,
-        start_new_session=True,
-    )
-    os.close(theirs)
-    try:
-        seen = ""
-        for question, answer in (
-            ("address", "https://gateway.example"),
-            ("token", TOKEN),
-            ("currency", "EUR"),
-            ("secret of its callbacks", ""),
-        ):
-            while f"{question}" not in seen or not seen.endswith(": "):
-                seen += os.read(ours, 1000).decode()
-            os.write(ours, f"{answer}\n".encode())
-            asked, seen = seen, ""
-            assert TOKEN not in asked
-        assert person.wait(60) == 0
-        last = os.read(ours, 1000).decode()
-    finally:
-        person.kill()
-        person.wait()
-        os.close(ours)
 
-    assert TOKEN not in last
-    assert "provider stars has a new credential" in last
+    with sits("credentials", "set", "stars", *WHY) as person:
+        person.answers("address", "https://gateway.example")
+        person.answers("token", TOKEN)
+        person.answers("currency", "EUR")
+        person.answers("secret of its callbacks", "")
+
+    assert TOKEN not in person.seen
+    assert "provider stars has a new credential" in person.seen
     assert credential(database) == Credential(
         base_url="https://gateway.example", token=TOKEN, currency="EUR"
     )
