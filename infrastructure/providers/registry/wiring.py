@@ -1,12 +1,18 @@
-"""What configures providers of goods on behalf of people, over one database."""
+"""Providers of goods over one database: found for handlers, configured by people."""
 
 from application.providers.configuring import ConfigureProviders
 from application.providers.sealing import Seals
 from application.unit import UnitOfWork
 from infrastructure.ids import new_id
 from infrastructure.postgres.batch_store import Connections
-from infrastructure.providers.registry.adapters import ADAPTERS
+from infrastructure.providers.goods.adapters import ADAPTERS, build_adapter
 from infrastructure.providers.registry.book import PostgresProviderBook
+from infrastructure.providers.registry.providers import PostgresProviders
+
+
+def providers_over(connections: Connections, seals: Seals | None) -> PostgresProviders:
+    """Return what finds providers by how they are configured at each moment."""
+    return PostgresProviders(connections, seals, build_adapter)
 
 
 def configure_over(

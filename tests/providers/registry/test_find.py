@@ -13,8 +13,11 @@ from application.providers.book import Provider
 from application.providers.credential import Credential
 from infrastructure.errors import DatabaseUnavailableError
 from infrastructure.postgres.database import Database
+from infrastructure.providers.goods.fragment import FragmentGateway
+from infrastructure.providers.goods.idempotent import IdempotentProvider
 from infrastructure.providers.registry.providers import PostgresProviders
 from infrastructure.providers.registry.rows import write_provider
+from infrastructure.providers.registry.wiring import providers_over
 from infrastructure.seals.key_ring import KeyRing
 from tests.fixtures.database import TestDatabase
 
@@ -211,3 +214,22 @@ def test_a_database_that_is_away_is_no_missing_configuration(pool: Database) -> 
 
     with pytest.raises(DatabaseUnavailableError):
         PostgresProviders(pool, RING, build).find("default", "stars")
+
+
+@pytest.mark.parametrize(
+    ("adapter", "made"),
+    [("fragment", FragmentGateway), ("idempotent", IdempotentProvider)],
+)
+def test_each_adapter_that_can_be_configured_is_made(
+    adapter: str, made: type, pool: Database, connection: psycopg.Connection[Any]
+) -> None:
+    configured(connection)
+    connection.execute(
+        "UPDATE counterfoil.goods_providers SET adapter = %(adapter)s",
+        {"adapter": adapter},
+    )
+
+    found = providers_over(pool, RING).find("default", "stars")
+
+    assert type(found) is made
+    assert "token-1" not in repr(found)
