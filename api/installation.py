@@ -14,6 +14,7 @@ from application.operators.action import Action
 from application.operators.maintenance import Maintenance
 from application.operators.operate import Operate
 from application.operators.projections import Projections
+from application.operators.quarantine import Quarantining
 from application.providers.configuring import ConfigureProviders
 from application.roles import ROLES
 from projections.event_log import EventLog
@@ -165,6 +166,11 @@ class Services(Protocol):
     @property
     def providers(self) -> ConfigureProviders:
         """Configures providers of goods, and their credentials."""
+        ...
+
+    @property
+    def restore_guard(self) -> Quarantining:
+        """Stops and resumes buying around restores."""
         ...
 
 

@@ -10,6 +10,7 @@ ApplicationError
 ├── ProviderInUseError        something may still be asked or looked up where it was
 ├── CredentialUnreadableError what is sealed does not open
 ├── NoKeyError                there is no key that secrets could be sealed with
+├── RestoreUnfinishedError    deliveries wait to be reconciled after a restore
 └── TwinError                 a live job has the same unique key
 """
 
@@ -171,3 +172,18 @@ class TwinError(ApplicationError):
         self.job = job
         self.twin = twin
         super().__init__(f"job {job} has a live twin: {twin}")
+
+
+class RestoreUnfinishedError(ApplicationError):
+    """Purchases may be missing of deliveries that nobody has reconciled yet."""
+
+    code = "restore_unfinished"
+
+    def __init__(self, left: int) -> None:
+        """Say how many deliveries are left, and what can be done."""
+        self.left = left
+        told = "1 delivery is" if left == 1 else f"{left} deliveries are"
+        super().__init__(
+            f"{told} neither reconciled nor in review after the restore; wait for the "
+            "workers, look at `counterfoil restore-guard status`, or give --override"
+        )

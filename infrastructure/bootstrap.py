@@ -19,15 +19,16 @@ from infrastructure.demo import (
     Progress,
     stage_demo,
 )
+from infrastructure.errors import refusals_in_our_words
 from infrastructure.extensions.extensions import Extensions
 from infrastructure.first_process import leave_the_first_place
+from infrastructure.guards.wiring import keep_place
 from infrastructure.installation import (
     Place,
     Services,
     keep_limits,
     open_installation,
     open_place,
-    refusals_in_our_words,
 )
 from infrastructure.kind_table import kind_table
 from infrastructure.kinds_alone import recipe_of
@@ -162,7 +163,8 @@ class Composition:
         if JOBS in roles:
             kinds = services.runnable_kinds
             options = self._worker_options(services.place, kinds)
-            worker = Worker(database, kinds, options)
+            rounds = services.guarding.rounds(database, services.parts.units)
+            worker = Worker(database, kinds, options, rounds)
         runner = None
         if PROJECTIONS in roles:
             owner = this_process() if worker is None else worker.owner
@@ -198,6 +200,7 @@ class Composition:
             report = work(place.uri)
             if not only_check:
                 keep_limits(self.settings, place)
+                keep_place(place.uri)
         return SchemaState(
             place=place,
             newest=report.newest,

@@ -15,8 +15,13 @@ InfrastructureError             the machine failed
 """
 
 import traceback
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
+from typing import Final
+
+import psycopg
 
 from domain.errors import CounterfoilError
 
@@ -187,3 +192,32 @@ class SchemaDiffersError(MigrationError):
         self.reason = reason
         self.difference = difference
         super().__init__("\n".join((reason, *difference)))
+
+
+_LOOK_AT_ITS_LOG: Final = "its log says more"
+_NOT_OURS: Final = "this schema is not whole; restore it, or give another database"
+_REMEDIES: Final[Mapping[str, str]] = {
+    "42501": "look at the rights of this role",
+    "25006": "give a server that takes writes",
+    "3F000": _NOT_OURS,
+    "42P01": _NOT_OURS,
+    "42703": _NOT_OURS,
+    "42883": _NOT_OURS,
+}
+"""What can be done about SQLSTATEs of which that can be said."""
+
+
+@contextmanager
+def refusals_in_our_words() -> Generator[None]:
+    """Turn what PostgreSQL refuses into our error, in one sentence with a remedy.
+
+    Raises:
+        InfrastructureError: see there; other errors pass unchanged.
+    """
+    try:
+        yield
+    except psycopg.Error as error:
+        told = error.diag.message_primary or type(error).__name__
+        remedy = _REMEDIES.get(error.sqlstate or "", _LOOK_AT_ITS_LOG)
+        msg = f"the database refused: {told}; {remedy}"
+        raise InfrastructureError(msg) from error

@@ -11,8 +11,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-import psycopg
-
 from application.front_door import RefundOne, SettleOne
 from application.job_kinds import Kinds
 from application.operators.action import Action
@@ -20,15 +18,17 @@ from application.operators.cancel import cancel_job
 from application.operators.maintenance import Maintenance
 from application.operators.operate import Operate
 from application.operators.projections import Projections
+from application.operators.quarantine import Quarantining
 from application.operators.retry import retry_job
 from application.operators.target import Targets
 from application.providers.configuring import ConfigureProviders
 from domain.event import Actor
 from infrastructure import embedded
-from infrastructure.errors import InfrastructureError
+from infrastructure.errors import refusals_in_our_words
 from infrastructure.extensions.extensions import Extensions
 from infrastructure.extensions.panel import GuardedPanel
 from infrastructure.front_door import refund_over, settle_over
+from infrastructure.guards.wiring import Guarding
 from infrastructure.ids import new_id
 from infrastructure.kinds import Parts, product_kinds, runnable_kinds
 from infrastructure.limits import set_limits
@@ -99,6 +99,8 @@ class Services:
     builds: Builds
     projections: Projections
     providers: ConfigureProviders
+    guarding: Guarding
+    restore_guard: Quarantining
 
     def at_least(self, position: int | None) -> AtLeast | None:
         """Return what lets one read wait for a position; None: it need not."""
@@ -155,7 +157,9 @@ def open_installation(
             keep_limits(settings, place)
         else:
             migrator.require_current(place.uri)
-        database = stack.enter_context(Database(place.uri, pool_size=pool_size))
+        database = Database(place.uri, pool_size=pool_size)
+        database.look = _guarding(settings, place).look
+        stack.enter_context(database)
         with database.connection() as connection:
             require_positions_ahead(connection)
         panel = extensions.panel or _panel(settings)
@@ -191,35 +195,6 @@ def open_place(settings: Settings, *, ephemeral: bool = False) -> Generator[Plac
         )
 
 
-_LOOK_AT_ITS_LOG: Final = "its log says more"
-_NOT_OURS: Final = "this schema is not whole; restore it, or give another database"
-_REMEDIES: Final[Mapping[str, str]] = {
-    "42501": "look at the rights of this role",
-    "25006": "give a server that takes writes",
-    "3F000": _NOT_OURS,
-    "42P01": _NOT_OURS,
-    "42703": _NOT_OURS,
-    "42883": _NOT_OURS,
-}
-"""What can be done about SQLSTATEs of which that can be said."""
-
-
-@contextmanager
-def refusals_in_our_words() -> Generator[None]:
-    """Turn what PostgreSQL refuses into our error, in one sentence with a remedy.
-
-    Raises:
-        InfrastructureError: see there; other errors pass unchanged.
-    """
-    try:
-        yield
-    except psycopg.Error as error:
-        told = error.diag.message_primary or type(error).__name__
-        remedy = _REMEDIES.get(error.sqlstate or "", _LOOK_AT_ITS_LOG)
-        msg = f"the database refused: {told}; {remedy}"
-        raise InfrastructureError(msg) from error
-
-
 def _panel(settings: Settings) -> HttpPanel | None:
     if settings.remnawave_url is None or settings.remnawave_token is None:
         return None
@@ -237,6 +212,7 @@ def _wired(
     parts = _parts(settings, database, streams, panel)
     kinds = product_kinds(parts)
     targets = Targets(parts.streams, streams, kinds)
+    guarding = _guarding(settings, place)
     return Services(
         place=place,
         missing=_missing(settings) if panel is None else (),
@@ -260,6 +236,8 @@ def _wired(
         builds=Builds(database),
         projections=projections_over(database, parts.units),
         providers=configure_over(database, settings.data_encryption_keys, parts.units),
+        guarding=guarding,
+        restore_guard=guarding.quarantining(database, parts.units),
     )
 
 
@@ -275,8 +253,18 @@ def _parts(
         ids=new_id,
         panel=panel,
         username_prefix=settings.panel_username_prefix,
-        actor=Actor(type="worker", id=f"{socket.gethostname()[:255]}:{os.getpid()}"),
+        actor=_actor(),
     )
+
+
+def _guarding(settings: Settings, place: Place) -> Guarding:
+    # A throw-away database has a throw-away journal.
+    home = place.home if place.is_ephemeral else None
+    return Guarding.of(home or settings.data_dir, _actor())
+
+
+def _actor() -> Actor:
+    return Actor(type="worker", id=f"{socket.gethostname()[:255]}:{os.getpid()}")
 
 
 def _missing(settings: Settings) -> tuple[str, ...]:

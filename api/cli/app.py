@@ -30,6 +30,7 @@ from api.cli.output import complain, say
 from api.cli.projections.commands import projections
 from api.cli.providers.commands import providers
 from api.cli.providers.credentials import credentials
+from api.cli.restore.commands import restore_guard
 from api.cli.running import migrate, up, worker
 from api.cli.settling import refund, settle
 from api.cli.simulating import simulate
@@ -97,6 +98,7 @@ for _command in (
     projections,
     providers,
     credentials,
+    restore_guard,
     simulate,
     demo,
 ):

@@ -111,6 +111,32 @@ class CredentialResealed(Event, frozen=True, kw_only=True):
     """The id of the key that sealed them before."""
 
 
+class RestoreDetected(Event, frozen=True, kw_only=True):
+    """This database may be an older one than before: nothing is bought from now on."""
+
+    tag: ClassVar[str] = "restore.detected"
+    episode: int
+    signs: tuple[str, ...]
+    """All that speak for it by now, in this episode."""
+    is_planned: bool
+    """Whether a person has stopped buying for a switchover that loses nothing."""
+    lost_purchases: int
+    """How many purchases a host's journal holds that the log lacks."""
+    position: int
+    """A position that nothing committed before was behind."""
+
+
+class RestoreReleased(Event, frozen=True, kw_only=True):
+    """Buying goes on; this is the place from now on."""
+
+    tag: ClassVar[str] = "restore.released"
+    episode: int
+    is_override: bool
+    left: int
+    """How many deliveries were neither reconciled nor in review."""
+    position: int
+
+
 class Remark(State, frozen=True, kw_only=True):
     """The state of a stream of one event: that it exists."""
 
@@ -126,6 +152,8 @@ type OperatorEvent = (
     | CredentialSet
     | CredentialRotated
     | CredentialResealed
+    | RestoreDetected
+    | RestoreReleased
 )
 
 

@@ -24,6 +24,7 @@ from infrastructure.demo.processes import DemoProcessError, Place
 from infrastructure.demo.run import DemoResult, run_demo
 from infrastructure.demo.stage import DemoOptions, Stage
 from infrastructure.front_door import settle_over
+from infrastructure.guards.journal import NAME
 from infrastructure.postgres import migrator
 from infrastructure.postgres.database import Database
 
@@ -108,7 +109,8 @@ def stage_demo(
     """
     folder.mkdir(parents=True, exist_ok=True)
     dated = orders.by_quarter(folder)
-    for old in folder.glob("panel.sqlite*"):
+    # The log begins anew, so what an earlier demo bought is nothing that it lost.
+    for old in (*folder.glob("panel.sqlite*"), *folder.glob(NAME)):
         old.unlink()
     with (
         embedded.serve(folder) as server,

@@ -10,17 +10,15 @@ What every connection promises, directly or through PgBouncer in transaction mod
 """
 
 import math
-import random
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import Final, Self, override
+from typing import Final, Self
 
 import psycopg
 from psycopg.conninfo import make_conninfo
 from psycopg.pq import TransactionStatus
-from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
-from psycopg_pool.pool import AddConnection, MaintenanceTask
+from psycopg_pool import PoolClosed, PoolTimeout
 
 from infrastructure.errors import (
     CommitUnknownError,
@@ -28,6 +26,12 @@ from infrastructure.errors import (
     DatabaseUnavailableError,
 )
 from infrastructure.postgres.arrays import take_packed_arrays
+from infrastructure.postgres.pool.pool import (
+    LONGEST_PAUSE_SECONDS,
+    Look,
+    Pool,
+    drawn,
+)
 from infrastructure.postgres.utc import return_instants_in_utc
 
 type Connection = psycopg.Connection[tuple[object, ...]]
@@ -45,9 +49,6 @@ _LINK: Final[dict[str, str | int]] = {
     "client_encoding": "utf8",  # of JSON, whatever the environment says
 }
 _POOL_WAIT_SECONDS: Final = 30.0
-_LONGEST_PAUSE_SECONDS: Final = 1.0
-"""Between two looks for a database that is away, however long it has been.  A refused
-connection costs nothing, and whoever waits longer than that misses the return."""
 _FIRST_PAUSE_SECONDS: Final = 0.05
 
 # One round trip, and the limits end with the transaction (mechanisms 7).  Without JIT:
@@ -194,28 +195,11 @@ def _roll_back(connection: Connection) -> None:
         connection.close()  # lost, or in a state that nobody knows: never reused
 
 
-class _Pool(ConnectionPool[Connection]):
-    """A pool that finds a database again within a second of its return.
-
-    The library's own pauses double for five minutes: of a database that was away for
-    eight seconds, commits noticed four seconds after claims did (psycopg_pool 3.3).
-    """
-
-    @override
-    def schedule_task(self, task: MaintenanceTask, delay: float) -> None:
-        """Run a task later; one that connects waits no longer than we would."""
-        if isinstance(task, AddConnection):
-            delay = min(delay, _drawn(_LONGEST_PAUSE_SECONDS))
-        super().schedule_task(task, delay)
-
-
-def _drawn(pause: float) -> float:
-    """Return a pause from the upper half: many processes do not come back at once."""
-    return random.uniform(pause / 2, pause)  # noqa: S311 - jitter
-
-
 class Database:
     """One database: a pool for the short units of work, and direct connections."""
+
+    look: Look | None = None
+    """Looks at every new connection of the pool, before anybody has it."""
 
     def __init__(
         self, conninfo: str, *, pool_size: int, application_name: str = "counterfoil"
@@ -223,7 +207,7 @@ class Database:
         """Prepare a pool of at most `pool_size`; `open` connects."""
         self.conninfo = conninfo
         self._application_name = application_name
-        self._pool = _Pool(
+        self._pool = Pool(
             conninfo,
             min_size=1,
             max_size=pool_size,
@@ -235,9 +219,14 @@ class Database:
                 **_LINK,
                 "application_name": application_name,
             },
-            configure=_prepare,
+            configure=self._configure,
             name=application_name,
         )
+
+    def _configure(self, connection: Connection) -> None:
+        _prepare(connection)
+        if self.look is not None:
+            self.look(connection)
 
     def open(self) -> None:
         """Connect once, so that a wrong address or an old server is told now.
@@ -295,6 +284,6 @@ class Database:
             try:
                 return self.connect()
             except DatabaseUnavailableError:
-                stop.wait(_drawn(pause))
-                pause = min(pause * 2, _LONGEST_PAUSE_SECONDS)
+                stop.wait(drawn(pause))
+                pause = min(pause * 2, LONGEST_PAUSE_SECONDS)
         return None

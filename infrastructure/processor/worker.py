@@ -6,6 +6,7 @@ leases are left to end → settle → stop heartbeats.
 """
 
 import threading
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -30,6 +31,9 @@ from infrastructure.processor.suspects.cells import Cells
 from infrastructure.processor.suspects.lane import MOST_ALONE
 from infrastructure.processor.suspects.wire import Recipe
 from infrastructure.telemetry import emit
+
+type Round = tuple[str, Callable[[], object]]
+"""What is done every few seconds, after what it is called in the log."""
 
 RESCUE_SECONDS: Final = 5.0
 _SETTLE_SECONDS: Final = 10.0
@@ -61,9 +65,17 @@ class Worker:
     """Claims, runs and settles jobs until it is stopped."""
 
     def __init__(
-        self, database: Database, kinds: Kinds, options: WorkerOptions
+        self,
+        database: Database,
+        kinds: Kinds,
+        options: WorkerOptions,
+        rounds: Sequence[Round] = (),
     ) -> None:
-        """Prepare the threads; nothing runs before `start`."""
+        """Prepare the threads; nothing runs before `start`.
+
+        `rounds` are done every few seconds, beside the rescue.
+        """
+        self._rounds = rounds
         self.owner = this_process()
         self._options = options
         actor = actor_of(self.owner)
@@ -180,7 +192,11 @@ class Worker:
         )
 
     def _rescuing(self) -> None:
-        rounds = (("rescue", self._rescuer.round), ("unparking", self._unparker.round))
+        rounds: tuple[Round, ...] = (
+            ("rescue", self._rescuer.round),
+            ("unparking", self._unparker.round),
+            *self._rounds,
+        )
         while not self._stopping.wait(self._options.rescue_seconds):
             for what, once in rounds:
                 try:

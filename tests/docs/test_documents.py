@@ -34,6 +34,7 @@ TAUGHT = (
     "read-models",
     "positions",
     "providers",
+    "restore",
 )
 """Documents that teach by tasks, each a world of its own."""
 

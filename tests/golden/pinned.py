@@ -19,6 +19,7 @@ from domain.maintenance import events as maintenance
 from domain.operators import events as operators
 from domain.order import events as order
 from tests.golden.pinned_goods import GOODS
+from tests.golden.pinned_guards import GUARDS
 
 AT = datetime(2026, 3, 1, 12, 30, 15, 250_000, tzinfo=UTC)
 LATER = datetime(2026, 4, 1, tzinfo=UTC)
@@ -317,5 +318,6 @@ PINNED: dict[tuple[str, int], Event] = {
         *JOBS,
         *MAINTENANCE,
         *OPERATORS,
+        *GUARDS,
     )
 }

@@ -1,0 +1,1 @@
+"""`counterfoil restore-guard`: whether anything may be bought after a restore."""

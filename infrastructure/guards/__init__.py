@@ -1,0 +1,1 @@
+"""What keeps money from being spent: restore guard, limits, providers' health."""

@@ -1,0 +1,225 @@
+"""The row of the restore guard: engaged, released and read.
+
+lock the row ─► decide ─► update ─► remark ─► COMMIT
+   ▲ transaction 1 of a purchase shares that lock until its commit, so nothing is
+   │ submitted once a quarantine is committed
+   └── answer lost: new connection, the same lock, look for the remark
+"""
+
+import random
+import time
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from socket import gethostname
+from typing import Final
+from uuid import UUID
+
+import psycopg
+
+from application.errors import RestoreUnfinishedError, StateConflictError
+from application.operators.quarantine import GuardState
+from domain.event import Meta
+from domain.goods.quarantine import Quarantine, engaged, may_have_lost, may_release
+from domain.operators.events import RestoreDetected, RestoreReleased
+from infrastructure.errors import DatabaseUnavailableError
+from infrastructure.guards.journal import Line
+from infrastructure.guards.standing import LEFT, signs_of, standing
+from infrastructure.ids import new_id
+from infrastructure.postgres.batch_store import RACES, REPEATS, Connections
+from infrastructure.postgres.database import Connection, transaction
+from infrastructure.postgres.heads.table import number, truth
+from infrastructure.projecting.remarks import last, position_of, remark
+
+_PATIENCE_SECONDS: Final = 10.0
+_LONGEST_PAUSE_SECONDS: Final = 1.0
+_WHAT: Final = "restore guard"
+_NO_ROW: Final = "the row of counterfoil.restore_guard is missing; put it back"
+
+_LOCK: Final = """
+SELECT state = 'quarantined', episode, signs, is_planned
+  FROM counterfoil.restore_guard
+   FOR UPDATE
+"""
+
+_ENGAGE: Final = """
+UPDATE counterfoil.restore_guard
+   SET state = 'quarantined',
+       episode = %(episode)s,
+       signs = %(signs)s,
+       is_planned = %(is_planned)s,
+       since = coalesce(since, counterfoil.now()),
+       engaged_by = %(by)s,
+       reason = %(reason)s,
+       doubtful_before = CASE WHEN %(is_lossy)s THEN counterfoil.now()
+                              ELSE doubtful_before END,
+       doubtful_episode = CASE WHEN %(is_lossy)s THEN %(episode)s
+                               ELSE doubtful_episode END
+"""
+
+_RELEASE: Final = """
+UPDATE counterfoil.restore_guard g
+   SET state = 'open', signs = '{}', is_planned = false, since = NULL,
+       engaged_by = NULL, reason = NULL, system_identifier = p.system_identifier,
+       timeline = p.timeline, database_oid = p.database_oid, table_oid = p.table_oid
+  FROM counterfoil.place() p
+"""
+
+_SIGNS: Final = "SELECT counterfoil.restore_signs()"
+
+_KEEP_LOST: Final = """
+INSERT INTO counterfoil.lost_purchases (key, purchase, host)
+SELECT l.key, l.purchase, %(host)s
+  FROM unnest(%(keys)s::text[], %(purchases)s::integer[]) AS l(key, purchase)
+    ON CONFLICT (key, purchase) DO NOTHING
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What speaks for a restore."""
+
+    signs: frozenset[str]
+    lost: tuple[Line, ...] = ()
+    """Lines of this host's journal that the log lacks, and that nobody has told."""
+    is_planned: bool = False
+
+
+def engage_on(
+    connection: Connection, evidence: Evidence, meta: Meta, stream: UUID | None = None
+) -> int | None:
+    """Return the position of `restore.detected`, committed; None: nothing new."""
+    with transaction(connection):
+        before = _locked(connection)
+        after = engaged(before, evidence.signs, is_planned=evidence.is_planned)
+        if after is not None:
+            _write(connection, after, meta)
+        # In the same transaction: a line that is told engages nothing any more.
+        lost = _keep_lost(connection, evidence.lost)
+        if after is None:
+            return None
+        event = RestoreDetected(
+            episode=after.episode,
+            signs=after.signs,
+            is_planned=after.is_planned,
+            lost_purchases=lost,
+            position=last(connection),
+        )
+        return remark(connection, event, meta, stream or new_id())
+
+
+def _write(connection: Connection, after: Quarantine, meta: Meta) -> None:
+    told = {
+        "episode": after.episode,
+        "signs": list(after.signs),
+        "is_planned": after.is_planned,
+        "is_lossy": may_have_lost(after),
+        "by": meta.actor.id,
+        "reason": meta.reason or f"signs of a restore: {', '.join(after.signs)}",
+    }
+    connection.execute(_ENGAGE, told)
+
+
+def _keep_lost(connection: Connection, lost: Sequence[Line]) -> int:
+    if not lost:
+        return 0
+    told = {
+        "host": gethostname()[:255],
+        "keys": [each.key for each in lost],
+        "purchases": [each.purchase for each in lost],
+    }
+    return connection.execute(_KEEP_LOST, told).rowcount
+
+
+def _release_on(
+    connection: Connection, meta: Meta, stream: UUID, *, is_override: bool
+) -> int | None:
+    with transaction(connection):
+        before = _locked(connection)
+        if not before.is_engaged:
+            return None
+        ((found,),) = connection.execute(_SIGNS).fetchall()
+        if not {*before.signs}.issuperset(signs_of(found)):
+            raise StateConflictError(_WHAT, "of this database", "changing", "ask again")
+        # After the lock: whatever was submitted or marked before it is seen here.
+        ((row,),) = connection.execute(LEFT).fetchall()
+        left = number(row)
+        if not may_release(before, left, is_override=is_override):
+            raise RestoreUnfinishedError(left)
+        connection.execute(_RELEASE)
+        event = RestoreReleased(
+            episode=before.episode,
+            is_override=is_override and left > 0,
+            left=left,
+            position=last(connection),
+        )
+        return remark(connection, event, meta, stream)
+
+
+def _locked(connection: Connection) -> Quarantine:
+    row = connection.execute(_LOCK).fetchone()
+    if row is None:  # a trigger keeps it; without it nothing is bought either
+        raise DatabaseUnavailableError(_NO_ROW)
+    return Quarantine(
+        is_engaged=truth(row[0]),
+        episode=number(row[1]),
+        signs=signs_of(row[2]),
+        is_planned=truth(row[3]),
+    )
+
+
+class PostgresRestoreGuard:
+    """Changes the guard over pooled connections; see `RestoreGuard`."""
+
+    def __init__(self, connections: Connections) -> None:
+        """Take the connections to borrow."""
+        self._connections = connections
+
+    def engage(
+        self, signs: Collection[str], meta: Meta, *, is_planned: bool = False
+    ) -> int | None:
+        """See `RestoreGuard.engage`."""
+        stream, evidence = new_id(), Evidence(frozenset(signs), is_planned=is_planned)
+        return self._change(
+            lambda connection: engage_on(connection, evidence, meta, stream), stream
+        )
+
+    def release(self, meta: Meta, *, is_override: bool) -> int | None:
+        """See `RestoreGuard.release`."""
+        stream = new_id()
+        return self._change(
+            lambda connection: _release_on(
+                connection, meta, stream, is_override=is_override
+            ),
+            stream,
+        )
+
+    def _change(
+        self, change: Callable[[Connection], int | None], stream: UUID
+    ) -> int | None:
+        give_up_at = time.monotonic() + _PATIENCE_SECONDS
+        races, pause, is_in_doubt = 0, 0.01, False
+        while True:
+            try:
+                with self._connections.connection() as connection:
+                    position = change(connection)
+                    if position is None and is_in_doubt:
+                        # What was sent before may have made it so.
+                        return position_of(connection, stream)
+                    return position
+            except DatabaseUnavailableError:
+                is_in_doubt = True
+                if time.monotonic() >= give_up_at:
+                    raise
+                pause = min(pause * 2, _LONGEST_PAUSE_SECONDS)
+            except psycopg.Error as error:
+                races += 1
+                if error.sqlstate not in RACES:
+                    raise
+                if races > REPEATS:
+                    told = " ".join(str(error).split())
+                    raise DatabaseUnavailableError(told) from error
+            time.sleep(random.uniform(0.0, pause))  # noqa: S311 - spreads a race
+
+    def state(self) -> GuardState:
+        """See `RestoreGuard.state`."""
+        return standing(self._connections)

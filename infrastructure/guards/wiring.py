@@ -1,0 +1,76 @@
+"""The restore guard of one process, wired over its database and its host's journal."""
+
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import psycopg
+
+from application.operators.quarantine import Quarantining
+from application.unit import UnitOfWork
+from domain.event import Actor
+from infrastructure.guards.journal import FileJournal
+from infrastructure.guards.looking import ConnectionLook
+from infrastructure.guards.marking import Marker
+from infrastructure.guards.quarantine import PostgresRestoreGuard
+from infrastructure.ids import new_id
+from infrastructure.postgres.batch_store import Connections
+from infrastructure.postgres.database import connect, unavailable_in_our_words
+from infrastructure.processor.worker import Round
+
+_KEEP_PLACE: Final = "SELECT counterfoil.keep_place()"
+
+
+def keep_place(conninfo: str) -> None:
+    """Store where a new database is, before anything is bought.
+
+    Raises:
+        DatabaseUnavailableError: no connection, or it was lost on the way.
+    """
+    with unavailable_in_our_words(), closing(connect(conninfo)) as connection:
+        connection.execute(_KEEP_PLACE)
+
+
+@dataclass(frozen=True, slots=True)
+class Guarding:
+    """What one process guards with, before it has a pool."""
+
+    journal: FileJournal
+    look: ConnectionLook
+    actor: Actor
+
+    @classmethod
+    def of(cls, folder: Path, actor: Actor) -> "Guarding":
+        """Return what guards with the journal that lies in `folder`."""
+        journal = FileJournal(folder)
+        return cls(journal, ConnectionLook(journal, actor), actor)
+
+    def quarantining(self, connections: Connections, units: UnitOfWork) -> Quarantining:
+        """Return what engages and releases on behalf of people."""
+        return Quarantining(
+            guard=PostgresRestoreGuard(connections),
+            look=lambda: self.look_through(connections),
+            mark=Marker(connections, units, self.actor).round,
+            units=units,
+            ids=new_id,
+        )
+
+    def rounds(self, connections: Connections, units: UnitOfWork) -> tuple[Round, ...]:
+        """Return what a worker does beside its jobs."""
+        return (
+            ("restore guard", lambda: self.look_through(connections)),
+            ("marking", Marker(connections, units, self.actor).round),
+        )
+
+    def look_through(self, connections: Connections) -> bool:
+        """Return whether anything new spoke for a restore, and was engaged.
+
+        Raises:
+            DatabaseUnavailableError: the database is away.
+        """
+        with connections.connection() as connection:
+            try:
+                return self.look.look(connection)
+            except psycopg.errors.ReadOnlySqlTransaction:
+                return False  # a standby: nothing is bought over it either

@@ -1,0 +1,1 @@
+"""Connections that are kept for the short units of work."""

@@ -1,0 +1,40 @@
+"""The pool, which finds a database again as soon as it is back."""
+
+import random
+from collections.abc import Callable
+from typing import Final, override
+
+import psycopg
+from psycopg_pool import ConnectionPool
+from psycopg_pool.pool import AddConnection, MaintenanceTask
+
+type Connection = psycopg.Connection[tuple[object, ...]]
+
+type Look = Callable[[Connection], None]
+"""Looks at a new connection; raises when it must not be used.
+
+It leaves the connection outside any transaction."""
+
+LONGEST_PAUSE_SECONDS: Final = 1.0
+"""Between two looks for a database that is away, however long it has been.  A refused
+connection costs nothing, and whoever waits longer than that misses the return."""
+
+
+class Pool(ConnectionPool[Connection]):
+    """A pool that finds a database again within a second of its return.
+
+    The library's own pauses double for five minutes: of a database that was away for
+    eight seconds, commits noticed four seconds after claims did (psycopg_pool 3.3).
+    """
+
+    @override
+    def schedule_task(self, task: MaintenanceTask, delay: float) -> None:
+        """Run a task later; one that connects waits no longer than we would."""
+        if isinstance(task, AddConnection):
+            delay = min(delay, drawn(LONGEST_PAUSE_SECONDS))
+        super().schedule_task(task, delay)
+
+
+def drawn(pause: float) -> float:
+    """Return a pause from the upper half: many processes do not come back at once."""
+    return random.uniform(pause / 2, pause)  # noqa: S311 - jitter
