@@ -159,7 +159,7 @@ BEGIN
 END
 $$;
 CREATE TRIGGER deliveries_guarded BEFORE UPDATE ON counterfoil.deliveries
-    FOR EACH ROW WHEN (NEW.purchases > OLD.purchases)
+    FOR EACH ROW WHEN (NEW.purchases > OLD.purchases AND NEW.standing = 'asked')
     EXECUTE FUNCTION counterfoil.guard_purchase();
 
 CREATE FUNCTION counterfoil.keep_restored() RETURNS trigger

@@ -1,6 +1,7 @@
 """What people do with the restore guard, and what the database refuses meanwhile."""
 
 import threading
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,8 @@ import pytest
 from application.errors import RestoreUnfinishedError
 from application.operators.instruction import Instruction
 from application.operators.quarantine import Quarantining, Wish
-from application.unit import Refused
-from domain.goods.commands import Fail, OpenReview
+from application.unit import Refused, Written
+from domain.goods.commands import Fail, OpenReview, Reconcile
 from domain.goods.state import GoodsDelivery, Stage, Standing
 from domain.stream import Ref
 from infrastructure.guards.journal import FileJournal
@@ -174,6 +175,28 @@ def test_what_is_born_late_of_an_order_paid_before_is_marked_before_it_is_bought
     assert buyer.submit_lawlessly(delivery.ref) == Refused("restored")
 
 
+def test_what_a_provider_says_of_a_lost_purchase_is_recorded_in_quarantine(
+    buyer: Buyer, pool: Database, quarantining: Quarantining, olga: Instruction
+) -> None:
+    """Looking up buys nothing, although the counters of the delivery rise by it."""
+    (delivery,) = buyer.owe()
+    quarantining.engage(BY_OLGA, olga)
+    told = Reconcile(
+        decision=1,
+        found="delivered",
+        reference="r-1",
+        code=None,
+        is_conclusive=True,
+        next_at=datetime(2026, 12, 1, tzinfo=UTC),
+    )
+
+    assert isinstance(buyer.command(delivery, told), Written)
+
+    state = state_of(pool, delivery)
+    assert (state.stage, state.purchases) == (Stage.DELIVERED, 1)
+    assert quarantining.status().left == 0
+
+
 def test_a_planned_switchover_marks_nothing(
     database: TestDatabase, buyer: Buyer, quarantining: Quarantining, olga: Instruction
 ) -> None:
@@ -215,7 +238,8 @@ def test_a_quarantine_waits_for_what_is_being_submitted_and_bars_the_next(
     holder = database.connect()
     holder.execute("BEGIN")
     holder.execute(
-        "UPDATE counterfoil.deliveries SET purchases = 1 WHERE stream_id = %s",
+        "UPDATE counterfoil.deliveries SET purchases = 1, decision = 1, key = 'k',"
+        " state = 'submitted', standing = 'asked' WHERE stream_id = %s",
         (first.id,),
     )
     positions: list[int | None] = []
