@@ -16,6 +16,8 @@ KINDS = {
     "job": "job",
     "maintenance": "maintenance",
     "projection": "projection",
+    "provider": "provider",
+    "credential": "provider",
 }
 OF_ENTITLEMENTS = {
     "extend",
@@ -65,9 +67,13 @@ def row(event: Told) -> Row:
             kind = "entitlement"
         elif action.endswith(("_maintenance", "_projection")):
             kind = action.split("_", 1)[1]
+        elif action.endswith(("_provider", "_credential")):
+            kind = "provider"
     else:
         action, kind = event.type, KINDS[event.type.split(".")[0]]
         target = str(event.stream_id)
         if "projection" in data:
             target = f"projection:{data['projection']}"
+        if kind == "provider":
+            target = f"provider:{data['provider']}"
     return row | {"action": action, "target": target, "target_kind": kind}

@@ -24,8 +24,11 @@ from infrastructure.postgres.batch_store import BatchStore
 from infrastructure.postgres.database import Database
 from infrastructure.providers.registry.wiring import configure_over
 from infrastructure.seals.key_ring import KeyRing
+from projections.queries.records.audit import AuditList
+from projections.queries.terms import Asked
 from tests.fixtures.database import TestDatabase
 from tests.fixtures.proxy import Proxy
+from tests.fixtures.read_models import project
 from tests.fixtures.workers import until
 
 pytestmark = pytest.mark.database
@@ -334,3 +337,29 @@ def test_a_lost_answer_is_looked_up_and_nothing_is_written_twice(
     assert told.events == ("credential.set",)
     assert told.position > 0
     assert tags(connection) == ["provider.configured", "credential.set"]
+
+
+def test_the_audit_tells_who_changed_which_provider_and_what_was_refused(
+    pool: Database, providers: ConfigureProviders
+) -> None:
+    """I9: the target is the provider by its name, whatever was done to it."""
+    providers.configure("default", "stars", "fragment", WHY)
+    providers.set_credential("default", "stars", FIRST, WHY)
+    with pytest.raises(NotFoundError):
+        providers.rotate_credential("default", "cards", "token-2", LATER)
+
+    project(pool)
+
+    lines = {line.action: line for line in AuditList(pool.connection)(Asked()).items}
+    told = {
+        action: (it.actor_id, it.target, it.target_kind, it.outcome, it.reason)
+        for action, it in lines.items()
+    }
+    by_ann = ("provider", "accepted", "the first contract")
+    assert told == {
+        "provider.configured": ("ann", "provider:stars", *by_ann),
+        "credential.set": ("ann", "provider:stars", *by_ann),
+        "rotate_credential": (
+            *("bob", "provider:cards", "provider", "refused", "the token leaked"),
+        ),
+    }
