@@ -142,6 +142,8 @@ class Unconfigured(msgspec.Struct, frozen=True):
 
     code: str
     detail: str
+    asked: GoodsProvider | None = None
+    """What sells nothing now, but can be asked what became of a purchase: disabled."""
 
 
 class Providers(Protocol):

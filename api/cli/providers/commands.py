@@ -130,10 +130,11 @@ def disable(
     reason: str,
     as_json: bool,
 ) -> None:
-    r"""Buy nothing of a provider any more, nor ask it anything.
+    r"""Buy nothing of a provider any more.
 
     Its deliveries wait and spend no purchase.  What was submitted before may still
-    reach it: a call that is on its way is not called back.
+    reach it, a call that is on its way is not called back; and it is still asked what
+    became of that.
 
     \b
     Examples:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from application.goods.port import GoodsProvider, Unconfigured
+from application.providers.book import Provider
 from application.providers.credential import Credential
 from application.providers.opening import credential_in
 from application.providers.sealing import Seals
@@ -39,16 +40,21 @@ class PostgresProviders:
             provider = read_provider(connection, tenant_id, slug)
         if provider is None:
             return _unconfigured(f"there is no provider {slug}")
-        if not provider.is_enabled:
-            return _unconfigured(f"provider {slug} is disabled")
+        built = self._built(provider)
+        if provider.is_enabled:
+            return _unconfigured(built) if isinstance(built, str) else built
+        asked = None if isinstance(built, str) else built
+        return _unconfigured(f"provider {slug} is disabled", asked)
+
+    def _built(self, provider: Provider) -> GoodsProvider | str:
         credential = credential_in(provider, self.seals)
         if isinstance(credential, str):
-            return _unconfigured(f"the credential of provider {slug} {credential}")
+            return f"the credential of provider {provider.slug} {credential}"
         built = self.build(provider.adapter, credential)
         if built is None:
-            return _unconfigured(f"this version has no adapter {provider.adapter}")
+            return f"this version has no adapter {provider.adapter}"
         return built
 
 
-def _unconfigured(detail: str) -> Unconfigured:
-    return Unconfigured(UNCONFIGURED, detail)
+def _unconfigured(detail: str, asked: GoodsProvider | None = None) -> Unconfigured:
+    return Unconfigured(UNCONFIGURED, detail, asked)

@@ -120,6 +120,20 @@ def test_another_credential_is_used_by_the_next_call(
     assert found == Built("fragment", ROTATED)
 
 
+def test_a_disabled_provider_is_still_asked_what_became_of_a_purchase(
+    providers: PostgresProviders, connection: psycopg.Connection[Any]
+) -> None:
+    configured(connection)
+    connection.execute("UPDATE counterfoil.goods_providers SET is_enabled = false")
+
+    found = providers.find("default", "stars")
+
+    assert isinstance(found, Unconfigured)
+    assert found.detail == "provider stars is disabled"
+    asked: object = found.asked
+    assert asked == Built("fragment", CREDENTIAL)
+
+
 def refusal(providers: PostgresProviders, tenant: str = "default") -> str:
     found = providers.find(tenant, "stars")
     assert isinstance(found, Unconfigured)
