@@ -46,7 +46,7 @@ from infrastructure.projecting.runner.runner import (
 from infrastructure.seals.key_ring import MalformedKeysError, new_key
 from infrastructure.settings import Settings
 from infrastructure.simulating import Simulators
-from infrastructure.telemetry import listen, show
+from infrastructure.telemetry import emit, listen, show
 
 __all__ = ["Composition", "Place", "Services", "open_installation"]
 
@@ -162,6 +162,8 @@ class Composition:
         worker, database = None, services.database
         if JOBS in roles:
             kinds = services.runnable_kinds
+            if services.parts.goods is None:
+                emit("digital goods delivery disabled")
             options = self._worker_options(services.place, kinds)
             rounds = services.guarding.rounds(database, services.parts.units)
             worker = Worker(database, kinds, options, rounds)

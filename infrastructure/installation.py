@@ -28,6 +28,7 @@ from infrastructure.errors import refusals_in_our_words
 from infrastructure.extensions.extensions import Extensions
 from infrastructure.extensions.panel import GuardedPanel
 from infrastructure.front_door import refund_over, settle_over
+from infrastructure.goods.parts import goods_of
 from infrastructure.guards.wiring import Guarding
 from infrastructure.ids import new_id
 from infrastructure.kinds import Parts, product_kinds, runnable_kinds
@@ -209,10 +210,11 @@ def _wired(
     extensions: Extensions,
 ) -> Services:
     streams = PostgresStreams(database)
-    parts = _parts(settings, database, streams, panel)
+    guarding = _guarding(settings, place)
+    goods = goods_of(settings, database, guarding.journal)
+    parts = replace(_parts(settings, database, streams, panel), goods=goods)
     kinds = product_kinds(parts)
     targets = Targets(parts.streams, streams, kinds)
-    guarding = _guarding(settings, place)
     return Services(
         place=place,
         missing=_missing(settings) if panel is None else (),

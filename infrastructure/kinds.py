@@ -3,13 +3,14 @@
 order_fanout   decides what a paid order owes
 order_refund   decides what a refund takes back
 fulfillment    carries one operation to the panel
+goods_…        buy goods, and ask what became of purchases (`infrastructure.goods`)
 """
 
 from dataclasses import dataclass
 from typing import Final
 
 from application.fulfillment.handler import FulfillmentArgs, FulfillOperation
-from application.job_kinds import JobKind, Kinds, by_name
+from application.job_kinds import AnyKind, JobKind, Kinds, by_name
 from application.order_fanout import OrderFanout, OrderFanoutArgs
 from application.order_refund import OrderRefund, OrderRefundArgs
 from application.policies import (
@@ -24,6 +25,8 @@ from application.unit import Ids, UnitOfWork
 from domain.event import Actor
 from domain.jobs.backoff import Backoff
 from domain.jobs.verdict import Budget
+from domain.stream import StreamKind
+from infrastructure.goods.kinds import NO_GOODS, Goods, goods_kinds
 
 MOST_ATTEMPTS: Final = 12
 """Of paid work: an hour and a half of failures before a person is asked."""
@@ -38,6 +41,8 @@ class Parts:
     ids: Ids
     panel: Panel | None
     """None: no panel is set, so its jobs wait until one is."""
+    goods: Goods | None = None
+    """None: no key ring is set, so deliveries of goods wait until one is."""
     username_prefix: str
     actor: Actor
     """Whom the log names for what handlers record."""
@@ -45,16 +50,29 @@ class Parts:
 
 def product_kinds(parts: Parts) -> Kinds:
     """Return every kind of the product, whether it can be run here or not."""
-    return by_name(_order_fanout(parts), _order_refund(parts), _fulfillment(parts))
+    goods = goods_kinds(
+        parts.goods or NO_GOODS, parts.streams, parts.units, parts.ids, parts.actor
+    )
+    return by_name(
+        _order_fanout(parts), _order_refund(parts), _fulfillment(parts), *goods
+    )
 
 
 def runnable_kinds(parts: Parts) -> Kinds:
-    """Return the kinds that a worker may claim: without a panel, none that asks it."""
+    """Return the kinds that a worker may claim: none whose provider is not set."""
     return {
         name: kind
         for name, kind in product_kinds(parts).items()
-        if parts.panel is not None or not kind.asks_provider
+        if _can_ask(parts, kind)
     }
+
+
+def _can_ask(parts: Parts, kind: AnyKind) -> bool:
+    if not kind.asks_provider:
+        return True
+    if kind.record_kind is StreamKind.DELIVERY:
+        return parts.goods is not None
+    return parts.panel is not None
 
 
 def _order_fanout(parts: Parts) -> JobKind[OrderFanoutArgs]:

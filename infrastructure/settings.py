@@ -21,6 +21,7 @@ LONGEST_CALL_SECONDS: Final = 10
 
 _PREFIX: Final = "COUNTERFOIL_"
 _GREATEST: Final = 10_000
+_LONGEST_BASE_SECONDS: Final = 1_800  # the longest pause of all is an hour
 _MOST_PENDING: Final = 1_000_000
 _DIGITS: Final = 9  # more are a mistake, and too many cost time to read
 _PREFIX_CHARACTERS: Final = 20  # a panel's user name holds 36, ours adds 16 digits
@@ -48,6 +49,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     data_encryption_keys: KeyRing | None = None
     """What seals credentials of goods providers, the active key first; None: there is
     none, so no goods are bought here."""
+    goods_backoff_base_seconds: int = 60
+    """Half of the pause after the first purchase of goods that was refused; it doubles
+    from one to the next (requirements 9.2)."""
     job_max_concurrent: int | None = None
     """Most jobs that one process runs at once; None means its queues' sum."""
     job_max_pending: int | None = None
@@ -95,6 +99,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             panel_username_prefix=env.username_prefix("PANEL_USERNAME_PREFIX")
             or default.panel_username_prefix,
             data_encryption_keys=env.key_ring("DATA_ENCRYPTION_KEYS"),
+            goods_backoff_base_seconds=env.integer(
+                "GOODS_BACKOFF_BASE_SECONDS", most=_LONGEST_BASE_SECONDS
+            )
+            or default.goods_backoff_base_seconds,
             job_max_concurrent=env.integer("JOB_MAX_CONCURRENT"),
             job_max_pending=env.integer("JOB_MAX_PENDING", least=0, most=_MOST_PENDING),
             job_max_tenant_pending=env.integer(

@@ -7,6 +7,7 @@ raise counts as `Unknown("adapter_error")`.
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Protocol
+from uuid import UUID
 
 import msgspec
 
@@ -189,5 +190,6 @@ class Guards(Protocol):
         ...
 
 
-type WhoSends = Callable[[], Sender]
-"""Returns the process that calls it: asked in the process that writes the socket."""
+type WhoSends = Callable[[UUID], Sender]
+"""Returns the process that calls it, under the boot id that its claims name: asked in
+the process that writes the socket."""

@@ -14,7 +14,7 @@ from application.unit import Locked, is_current
 from domain.errors import IllegalTransitionError
 from domain.event import Event, Instant
 from domain.goods import aggregate
-from domain.goods.answers import FOUND_DELIVERED
+from domain.goods.answers import ABSENT, FOUND_DELIVERED, FOUND_REFUSED
 from domain.goods.asking import ANSWERED
 from domain.goods.commands import (
     Accept,
@@ -41,6 +41,8 @@ from domain.goods.events import (
 )
 from domain.goods.state import GoodsDelivery, Stage
 from domain.stream import Change
+
+_NOT_FOUND: Final = frozenset({ABSENT, FOUND_REFUSED})
 
 CONTRADICTED: Final = "contradicted"
 """Code of a review: it was bought, after others had said that it was not."""
@@ -70,8 +72,11 @@ def told_again(
 ) -> tuple[tuple[Event, ...], GoodsDelivery] | None:
     """Return what `events` still add to the delivery; None: they contradict it.
 
-    That it was bought is never dropped while anything can still follow from it.
+    That it was bought is never dropped while anything can still follow from it.  What
+    a look-up has not found proves nothing of a delivery that has moved on: look again.
     """
+    if any(isinstance(it, Reconciled) and it.found in _NOT_FOUND for it in events):
+        return None
     told: list[Event] = []
     for command in _commands(events, now):
         again = _decided(delivery, command)

@@ -5,7 +5,6 @@ token that was seen, so two rescuers and a late holder can all try at once.
 """
 
 from collections.abc import Sequence
-from datetime import timedelta
 from typing import Final
 from uuid import UUID
 
@@ -28,10 +27,10 @@ _SETTLED_MEANWHILE: Final = Refused("lease_lost")
 _EXPIRED: Final = """
 SELECT j.stream_id, j.token, j.kind, j.args::text, j.correlation_id, j.unique_key,
        w.boot_id IS NULL OR w.stopped_at IS NOT NULL
-           OR w.beat_at < counterfoil.now() - make_interval(secs => %(silence)s),
+           OR w.beat_at < counterfoil.now() - make_interval(secs => k.silence),
        -- Who said goodbye has died of nothing, and of a stranger nothing is known.
        w.stopped_at IS NULL
-           AND w.beat_at < counterfoil.now() - make_interval(secs => %(silence)s),
+           AND w.beat_at < counterfoil.now() - make_interval(secs => k.silence),
        -- Any other that was not alone may have ended the process as well.
        NOT EXISTS (SELECT
                      FROM counterfoil.jobs o
@@ -42,10 +41,11 @@ SELECT j.stream_id, j.token, j.kind, j.args::text, j.correlation_id, j.unique_ke
                       AND NOT o.is_suspect),
        j.tenant_id
   FROM counterfoil.jobs j
+  JOIN unnest(%(kinds)s::text[], %(silences)s::int[]) AS k(name, silence)
+    ON k.name = j.kind
   LEFT JOIN counterfoil.workers w ON w.boot_id = j.owner_boot
  WHERE j.state = 'running'
    AND j.lease_until < counterfoil.now()
-   AND j.kind = ANY(%(kinds)s::text[])
    AND (j.tenant_id, j.stream_id) > (%(after_tenant)s, %(after)s)
  ORDER BY j.tenant_id, j.stream_id
  LIMIT %(page)s
@@ -91,13 +91,14 @@ class Rescuer:
         Raises:
             DatabaseUnavailableError: the database went away on the way.
         """
-        rescued = self._rescue_all() if self._holders_had_their_chance() else 0
+        kinds = self._kinds_that_had_their_chance()
+        rescued = self._rescue_all(kinds) if kinds else 0
         with self._connections.connection() as connection:
             connection.execute(_FREE_ORPHANS)
         return rescued
 
-    def _holders_had_their_chance(self) -> bool:
-        """Whether one lease has passed since the database came back.
+    def _kinds_that_had_their_chance(self) -> Kinds:
+        """Return the kinds of which one lease has passed since the database is back.
 
         The server's own start comes before its recovery, which may take longer than a
         lease; so a process that saw another server, or none, counts from now on.
@@ -108,8 +109,12 @@ class Rescuer:
         elif self._back_at is None:
             self._back_at = started
         self._server, self._was_away = started, False
-        longest = max((kind.lease_seconds for kind in self._kinds.values()), default=0)
-        return now > self._back_at + timedelta(seconds=longest)
+        passed = (now - self._back_at).total_seconds()
+        return {
+            name: kind
+            for name, kind in self._kinds.items()
+            if passed > kind.lease_seconds
+        }
 
     def _seen(self) -> tuple[Instant, Instant]:
         """Return the server's start and present; one stale connection is no outage."""
@@ -127,24 +132,24 @@ class Rescuer:
             ((started, now),) = connection.execute(_SERVER).fetchall()
         return instant(started), instant(now)
 
-    def _rescue_all(self) -> int:
+    def _rescue_all(self, kinds: Kinds) -> int:
         rescued = 0
-        page = self._expired()
+        page = self._expired(kinds)
         while page:
             for row in page:
                 # Onwards, also past rows that cannot be brought back: a round that
                 # fails at one goes on behind it the next time.
                 self._after = (text(row[9]), uuid(row[0]))
                 rescued += self._rescue(row)
-            page = self._expired() if len(page) == PAGE else ()
+            page = self._expired(kinds) if len(page) == PAGE else ()
         self._after = _FIRST
         return rescued
 
-    def _expired(self) -> Sequence[tuple[object, ...]]:
-        leases = [kind.lease_seconds for kind in self._kinds.values()]
+    def _expired(self, kinds: Kinds) -> Sequence[tuple[object, ...]]:
         parameters = {
-            "kinds": list(self._kinds),
-            "silence": max(leases, default=0) // 2,
+            "kinds": list(kinds),
+            # Whoever holds a lease has been heard of within half of it.
+            "silences": [kind.lease_seconds // 2 for kind in kinds.values()],
             "page": PAGE,
             "after_tenant": self._after[0],
             "after": self._after[1],

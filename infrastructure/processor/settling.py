@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import msgspec
 
+from application.births import after_delivery
 from application.job_kinds import AnyKind
 from application.records.following import (
     may_have_called,
@@ -41,6 +42,7 @@ from domain.jobs.verdict import (
     settle,
 )
 from domain.stream import Change, Ref
+from infrastructure.ids import new_id
 
 _CONFLICT_WAIT_SECONDS = 0.1
 
@@ -128,7 +130,7 @@ class _Decision:
         events = settle(head.state, ending, budget, Moment(now, self.spin))
         record = self._record(locked, head)
         return (
-            *self._with_record(changes, record, events),
+            *self._with_record(changes, record, events, now),
             changed(self.claimed.ref, head, events, fold(events, head.state)),
         )
 
@@ -168,8 +170,13 @@ class _Decision:
         changes: tuple[Change, ...],
         head: Head | None,
         events: tuple[JobEvent, ...],
+        now: Instant,
     ) -> tuple[Change, ...]:
-        """Return the changes with what the job's record does after it."""
+        """Return the changes with what the job's record does after it.
+
+        What follows from a delivery's end, or from its being owed anew, is born here,
+        whoever has told it.
+        """
         record = self.claimed.record
         if record is None or head is None:
             return changes
@@ -177,4 +184,5 @@ class _Decision:
         others = (change for change in changes if change is not told)
         has_called = self.claimed.called_provider
         followed = record_change(record, head, events, told, has_called=has_called)
-        return (*others, *followed)
+        born = (each for it in followed for each in after_delivery(new_id, it, now))
+        return (*others, *followed, *born)

@@ -25,6 +25,7 @@ from infrastructure.processor.notices.sign import LASTS_SECONDS
 from infrastructure.processor.pending import PendingCount
 from infrastructure.processor.rescue import Rescuer
 from infrastructure.processor.running import run
+from infrastructure.processor.senders.proof import Undertaker
 from infrastructure.processor.settler import Settler
 from infrastructure.processor.slots import Slots
 from infrastructure.processor.suspects.cells import Cells
@@ -94,6 +95,7 @@ class Worker:
         self._listener = self._listener_of(database)
         self._rescuer = Rescuer(database, self._units, kinds, actor)
         self._unparker = Unparker(database, self._units, actor)
+        self._undertaker = Undertaker(database, self._units, actor)
         self._pending = PendingCount(database)
         self._stopping = threading.Event()
         self._threads = [
@@ -195,6 +197,7 @@ class Worker:
         rounds: tuple[Round, ...] = (
             ("rescue", self._rescuer.round),
             ("unparking", self._unparker.round),
+            ("proof of ends", self._undertaker.round),
             *self._rounds,
         )
         while not self._stopping.wait(self._options.rescue_seconds):

@@ -95,7 +95,8 @@ class MemoryLog:
         if isinstance(decided, Refused):
             return decided
         for change in decided:
-            assert change.ref in group.refs, "a change of a stream that is not locked"
+            is_known = change.ref in group.refs or change.expected == 0
+            assert is_known, "a change of a stream that is not locked"
             assert is_current(locked, change), "a change of a version that is gone"
             self.write(change, group.meta.correlation_id)
         return Written(decided, len(self.stored))

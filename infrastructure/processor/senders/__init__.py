@@ -1,0 +1,1 @@
+"""Senders: the processes that ask providers, and the proof that one is dead."""
