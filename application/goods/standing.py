@@ -115,6 +115,7 @@ def _commands(events: tuple[Event, ...], now: Instant) -> Iterator[GoodsCommand]
     """Yield what the events were decided by; what follows by itself has no command."""
     refused = [event for event in events if isinstance(event, PurchaseRefused)]
     told = _Told(
+        at=now,
         next_at=(refused[0].next_at if refused else None) or now,
         failure_class=refused[0].failure_class if refused else None,
         is_answer=bool(refused) or any(isinstance(one, SenderEnded) for one in events),
@@ -130,6 +131,7 @@ def _commands(events: tuple[Event, ...], now: Instant) -> Iterator[GoodsCommand]
 class _Told(msgspec.Struct, frozen=True, kw_only=True):
     """What the commands say beside the events that they were decided to be."""
 
+    at: Instant
     next_at: Instant
     failure_class: str | None
     is_answer: bool
@@ -154,10 +156,6 @@ def _command(event: Event, told: _Told) -> GoodsCommand | None:
                 next_at=told.next_at,
                 is_answer=told.is_answer,
             )
-        case PurchaseUnknown():
-            return LoseTrack(code=event.code, is_sender_gone=event.is_sender_gone)
-        case SenderEnded():
-            return LoseTrack(code=ANSWERED, is_sender_gone=True)
         case PurchaseWithdrawn():
             return Withdraw(event.cause)
         case Reconciled():
@@ -171,11 +169,17 @@ def _command(event: Event, told: _Told) -> GoodsCommand | None:
                 failure_class=told.failure_class,
             )
         case _:
-            return _pause(event)
+            return _loss_or_pause(event, told)
 
 
-def _pause(event: Event) -> GoodsCommand | None:
+def _loss_or_pause(event: Event, told: _Told) -> GoodsCommand | None:
     match event:
+        case PurchaseUnknown():
+            return LoseTrack(
+                code=event.code, is_sender_gone=event.is_sender_gone, at=told.at
+            )
+        case SenderEnded():
+            return LoseTrack(code=ANSWERED, is_sender_gone=True, at=told.at)
         case ReviewOpened():
             return OpenReview(event.code)
         case Deferred():

@@ -151,6 +151,7 @@ def _refuse(delivery: GoodsDelivery, command: Refuse) -> tuple[GoodsEvent, ...]:
             code=command.code,
             is_sender_gone=True,
             restored_at=None,
+            quiet_at=None,
         )
         return (unknown,)
     over = call_over(delivery, ANSWERED) if command.is_answer else ()

@@ -17,6 +17,7 @@ from domain.goods.events import (
 )
 from domain.goods.state import (
     FINAL,
+    IN_FLIGHT,
     MOST_PURCHASES,
     RESTORED,
     GoodsDelivery,
@@ -107,14 +108,17 @@ def _withdraw(delivery: GoodsDelivery, command: Withdraw) -> tuple[GoodsEvent, .
 def _lose_track(delivery: GoodsDelivery, command: LoseTrack) -> tuple[GoodsEvent, ...]:
     if delivery.stage is Stage.UNBORN:
         refuse(delivery, "lose_track")
+    quiet_at = None if command.at is None else command.at + IN_FLIGHT
     if delivery.standing is not Standing.ASKED:
-        return call_over(delivery, ANSWERED) if command.is_sender_gone else ()
+        is_gone = command.is_sender_gone
+        return call_over(delivery, ANSWERED, quiet_at) if is_gone else ()
     return (
         PurchaseUnknown(
             decision=delivery.decision,
             code=command.code,
             is_sender_gone=command.is_sender_gone,
             restored_at=None,
+            quiet_at=quiet_at if command.is_sender_gone else None,
         ),
     )
 
@@ -131,5 +135,6 @@ def _restore(delivery: GoodsDelivery, command: Restore) -> tuple[GoodsEvent, ...
             code=RESTORED,
             is_sender_gone=False,
             restored_at=command.at,
+            quiet_at=None,
         ),
     )

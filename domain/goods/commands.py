@@ -79,6 +79,8 @@ class LoseTrack(msgspec.Struct, frozen=True, kw_only=True):
     code: str
     is_sender_gone: bool
     """Whether the latest sender tells it, whose call is over by it."""
+    at: Instant | None = None
+    """When that sender's call was over."""
 
 
 class Restore(msgspec.Struct, frozen=True):
@@ -88,11 +90,13 @@ class Restore(msgspec.Struct, frozen=True):
     """When that was noticed."""
 
 
-class EndSender(msgspec.Struct, frozen=True):
+class EndSender(msgspec.Struct, frozen=True, kw_only=True):
     """Record the proof that one sender is dead."""
 
     sender: Sender
     how: str
+    at: Instant
+    """When it was proved."""
 
 
 class Reconcile(msgspec.Struct, frozen=True, kw_only=True):

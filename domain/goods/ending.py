@@ -2,6 +2,7 @@
 
 from typing import Final, assert_never
 
+from domain.event import Instant
 from domain.goods.commands import Cancel, Defer, Fail, Refund, Retry
 from domain.goods.errors import refuse
 from domain.goods.events import (
@@ -60,17 +61,26 @@ def opened(delivery: GoodsDelivery, code: str) -> tuple[GoodsEvent, ...]:
     if delivery.standing is not Standing.ASKED:
         return (review,)
     unknown = PurchaseUnknown(
-        decision=delivery.decision, code=code, is_sender_gone=False, restored_at=None
+        decision=delivery.decision,
+        code=code,
+        is_sender_gone=False,
+        restored_at=None,
+        quiet_at=None,
     )
     return (unknown, review)
 
 
-def call_over(delivery: GoodsDelivery, how: str) -> tuple[GoodsEvent, ...]:
+def call_over(
+    delivery: GoodsDelivery, how: str, quiet_at: Instant | None = None
+) -> tuple[GoodsEvent, ...]:
     """Return that the latest sender's call is over, unless that is known."""
     asking = latest_asking(delivery)
     if asking is None or delivery.stage in FINAL:
         return ()
-    return (SenderEnded(sender=asking.sender, how=how, purchase=asking.purchase),)
+    ended = SenderEnded(
+        sender=asking.sender, how=how, purchase=asking.purchase, quiet_at=quiet_at
+    )
+    return (ended,)
 
 
 def _defer(delivery: GoodsDelivery, command: Defer) -> tuple[GoodsEvent, ...]:

@@ -127,6 +127,8 @@ class PurchaseUnknown(Event, frozen=True, kw_only=True):
     """Whether the latest sender has said itself that its call is over."""
     restored_at: Instant | None
     """When it was noticed that a restore may have lost later purchases."""
+    quiet_at: Instant | None
+    """By when whatever that sender has written must have arrived."""
 
 
 class SenderEnded(Event, frozen=True, kw_only=True):
@@ -137,6 +139,8 @@ class SenderEnded(Event, frozen=True, kw_only=True):
     how: str
     purchase: int | None
     """The submission whose call is over; None: the process is dead, all of them are."""
+    quiet_at: Instant | None
+    """By when whatever it has written must have arrived."""
 
 
 class Reconciled(Event, frozen=True, kw_only=True):

@@ -57,7 +57,7 @@ def evolve(delivery: GoodsDelivery, event: GoodsEvent) -> GoodsDelivery:
         case PurchaseUnknown():
             return _unknown(state, event)
         case SenderEnded():
-            return replace(state, senders=_left(state, event))
+            return _ended(state, event)
         case Reconciled():
             return _reconciled(state, event)
         case ReviewOpened():
@@ -163,17 +163,26 @@ def _unknown(state: GoodsDelivery, event: PurchaseUnknown) -> GoodsDelivery:
         stage=Stage.NEEDS_REVIEW if is_reviewed else Stage.SUBMITTED,
         standing=Standing.UNKNOWN,
         senders=left if event.is_sender_gone else state.senders,
+        deadline=_later(state.deadline, event.quiet_at),
         code=event.code,
         restored_at=event.restored_at or state.restored_at,
         next_at=None,
     )
 
 
-def _left(state: GoodsDelivery, event: SenderEnded) -> tuple[Asking, ...]:
-    """Return who may still ask when that one does not any more."""
+def _ended(state: GoodsDelivery, event: SenderEnded) -> GoodsDelivery:
     if event.purchase is not None:
-        return tuple(each for each in state.senders if each.purchase != event.purchase)
-    return tuple(each for each in state.senders if each.sender != event.sender)
+        left = [each for each in state.senders if each.purchase != event.purchase]
+    else:
+        left = [each for each in state.senders if each.sender != event.sender]
+    return replace(
+        state, senders=tuple(left), deadline=_later(state.deadline, event.quiet_at)
+    )
+
+
+def _later(first: Instant | None, second: Instant | None) -> Instant | None:
+    instants = [each for each in (first, second) if each is not None]
+    return max(instants, default=None)
 
 
 def _reconciled(state: GoodsDelivery, event: Reconciled) -> GoodsDelivery:

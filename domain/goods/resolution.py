@@ -174,6 +174,21 @@ def absence_is_conclusive(delivery: GoodsDelivery, facts: Facts, now: Instant) -
     return is_unknown and settled is not None and settled <= now
 
 
+def absence_is_proved(
+    delivery: GoodsDelivery, facts: Facts, look: LookUp, told_at: Instant | None
+) -> bool:
+    """Return whether the absence that `look` found ends the decision.
+
+    `told_at` is the provider's own clock when it answered: the clock that refuses
+    what has expired, so there is nothing to allow for.
+    """
+    if look.is_conclusive or told_at is None:
+        return look.is_conclusive
+    expired = _expired_at(delivery, facts)
+    is_unknown = delivery.standing is Standing.UNKNOWN
+    return is_unknown and expired is not None and expired <= told_at
+
+
 def may_repeat(delivery: GoodsDelivery, now: Instant) -> bool:
     """Return whether the same request under the same key has one effect at most."""
     until = delivery.repeat_until
@@ -239,12 +254,18 @@ def _settled_at(delivery: GoodsDelivery, facts: Facts) -> Instant | None:
     """
     if not facts.is_lookup_authoritative:
         return None
-    if delivery.restored_at is not None:
-        if facts.expiry is None:
-            return None
-        return delivery.restored_at + facts.expiry + MARGIN
-    if facts.expiry is not None and delivery.expires_at is not None:
-        return delivery.expires_at + MARGIN
-    if askings_of(delivery, delivery.decision):
+    expired = _expired_at(delivery, facts)
+    if expired is not None:
+        return expired + MARGIN
+    if delivery.is_restored or askings_of(delivery, delivery.decision):
         return None
     return delivery.deadline
+
+
+def _expired_at(delivery: GoodsDelivery, facts: Facts) -> Instant | None:
+    """Return when the provider refuses, by its clock, to begin what was asked."""
+    if not facts.is_lookup_authoritative or facts.expiry is None:
+        return None
+    if delivery.restored_at is not None:
+        return delivery.restored_at + facts.expiry
+    return delivery.expires_at

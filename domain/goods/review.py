@@ -37,6 +37,7 @@ from domain.goods.events import (
 from domain.goods.state import (
     BUY_AGAIN,
     FINAL,
+    IN_FLIGHT,
     MOST_PURCHASES,
     GoodsDelivery,
     Proposal,
@@ -78,7 +79,13 @@ def _end_sender(delivery: GoodsDelivery, command: EndSender) -> tuple[GoodsEvent
     is_there = any(each.sender == command.sender for each in delivery.senders)
     if not is_there or delivery.stage in FINAL:
         return ()
-    return (SenderEnded(sender=command.sender, how=command.how, purchase=None),)
+    ended = SenderEnded(
+        sender=command.sender,
+        how=command.how,
+        purchase=None,
+        quiet_at=command.at + IN_FLIGHT,
+    )
+    return (ended,)
 
 
 def _reconcile(delivery: GoodsDelivery, command: Reconcile) -> tuple[GoodsEvent, ...]:

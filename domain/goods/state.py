@@ -1,5 +1,6 @@
 """What the rules remember of one delivery; the head's folded columns."""
 
+from datetime import timedelta
 from enum import StrEnum
 from typing import Final
 from uuid import UUID
@@ -18,6 +19,10 @@ BUY_AGAIN: Final = "buy_again"
 
 MOST_PURCHASES: Final = 6
 """How often a provider is asked to buy for one delivery (requirements 9.1)."""
+
+
+IN_FLIGHT: Final = timedelta(seconds=30)
+"""How long a request may still be on its way when whoever wrote it is over."""
 
 
 class Stage(StrEnum):
@@ -96,6 +101,7 @@ class GoodsDelivery(State, frozen=True, kw_only=True):
     senders: tuple[Asking, ...] = ()
     """Who has submitted and may still ask; those of overridden decisions too."""
     deadline: Instant | None = None
+    """By when the latest sender has given up, or what it wrote has arrived."""
     expires_at: Instant | None = None
     repeat_until: Instant | None = None
     reference: str | None = None

@@ -50,9 +50,13 @@ GOODS: tuple[Event, ...] = (
         decision=1, failure_class="retryable", code="http_429", next_at=LATER
     ),
     goods.PurchaseUnknown(
-        decision=1, code="restored", is_sender_gone=False, restored_at=LATER
+        decision=1,
+        code="restored",
+        is_sender_gone=False,
+        restored_at=LATER,
+        quiet_at=LATER,
     ),
-    goods.SenderEnded(sender=SENDER, how="answered", purchase=1),
+    goods.SenderEnded(sender=SENDER, how="answered", purchase=1, quiet_at=LATER),
     goods.Reconciled(
         decision=1,
         found="refused",

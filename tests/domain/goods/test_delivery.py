@@ -375,11 +375,15 @@ def test_what_nobody_could_have_asked_for_is_not_believed() -> None:
 def test_who_is_proved_dead_is_not_waited_for_in_any_of_his_submissions() -> None:
     twice = owed(submit(1, repeat_until=after(60)), LOST, submit(1), LOST)
 
-    events, delivery = when(twice, EndSender(sender(1), "process_gone"))
+    events, delivery = when(
+        twice, EndSender(sender=sender(1), how="process_gone", at=AT)
+    )
 
     assert told(events) == ["sender_ended"]
     assert delivery.senders == ()
-    assert when(delivery, EndSender(sender(1), "process_gone"))[0] == ()
+    assert (
+        when(delivery, EndSender(sender=sender(1), how="process_gone", at=AT))[0] == ()
+    )
 
 
 def test_a_dead_job_after_a_doubtful_purchase_is_not_called_failed() -> None:

@@ -9,6 +9,7 @@ from domain.goods.errors import BarredError, SecondPersonError
 from domain.goods.events import ReviewDecided
 from domain.goods.state import Stage, Standing
 from tests.domain.goods.deliveries import (
+    AT,
     CONFIRM,
     IVAN,
     LOST,
@@ -32,7 +33,7 @@ QUIET = (submit(), TIMEOUT, REVIEW)
 FROZEN = (submit(), LOST, REVIEW)
 """Its sender may still ask."""
 
-GONE = EndSender(sender(), "process_gone")
+GONE = EndSender(sender=sender(), how="process_gone", at=AT)
 
 
 @pytest.mark.parametrize(
