@@ -209,7 +209,7 @@ class DeliverGoods:
             case Rejected() | Unavailable():
                 story.tell(self._refused(story.delivery, answer, now))
             case Unknown():
-                story.tell(LoseTrack(code=answer.code, is_sender_gone=True))
+                story.tell(LoseTrack(code=answer.code, is_sender_gone=True, at=now))
             case Unsent():
                 story.tell(Withdraw(answer.cause))
             case _:

@@ -110,7 +110,9 @@ class _Ended:
             return Refused("not_due")  # somebody has submitted anew
         events: list[Event] = []
         for sender in self.dead:
-            told = aggregate.decide(delivery, EndSender(sender, PROCESS_GONE))
+            told = aggregate.decide(
+                delivery, EndSender(sender=sender, how=PROCESS_GONE, at=now)
+            )
             events += told
             delivery = aggregate.fold(told, delivery)
         if not events:

@@ -55,7 +55,8 @@ def tell(world: World, *commands: GoodsCommand) -> None:
 def bury(world: World) -> None:
     """Prove that whoever has asked is dead."""
     (asking,) = world.state().senders
-    tell(world, EndSender(asking.sender, "process_gone"))
+    at = world.log.now
+    tell(world, EndSender(sender=asking.sender, how="process_gone", at=at))
 
 
 def test_what_was_bought_before_the_crash_is_found_and_not_bought_again() -> None:
