@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -19,7 +20,10 @@ from application.operators.instruction import instruct
 from application.providers.configuring import ConfigureProviders
 from application.providers.credential import Credential
 from application.providers.opening import credential_in
+from application.unit import Refused, Written
 from domain.errors import InvalidRequestError
+from domain.goods.commands import Confirm, GoodsCommand, LoseTrack, OpenReview
+from infrastructure.guards.journal import FileJournal
 from infrastructure.postgres.batch_store import BatchStore
 from infrastructure.postgres.database import Database
 from infrastructure.providers.registry.wiring import configure_over
@@ -30,6 +34,7 @@ from tests.fixtures.database import TestDatabase
 from tests.fixtures.proxy import Proxy
 from tests.fixtures.read_models import project
 from tests.fixtures.workers import until
+from tests.guards.buyer import Buyer
 
 pytestmark = pytest.mark.database
 
@@ -178,35 +183,49 @@ def test_a_name_that_is_none_is_refused(
     assert recorded(connection) == []
 
 
-OPEN = """
-INSERT INTO counterfoil.deliveries
-       (stream_id, tenant_id, version, state, order_stream_id, order_id, customer_id,
-        line, provider, product, quantity, recipient, currency, cost_minor, price_minor,
-        paid_minor, purchases, decision, standing, withdraws_to, key, senders, code,
-        is_restored, is_doubtful, correlation_id)
-VALUES (gen_random_uuid(), 'default', 1, %(state)s, gen_random_uuid(), 'A-1', 'anna',
-        1, 'stars', '{}', 1, '@anna', 'EUR', 1, 2, 2, 1, 1, 'asked', 'none', 'k', '[]',
-        'timeout', false, false, 'order:A-1')
-"""
-
-
-@pytest.mark.parametrize("state", ["submitted", "needs_review"])
+@pytest.mark.parametrize(
+    "before",
+    [(), (LoseTrack(code="timeout", is_sender_gone=True), OpenReview("timeout"))],
+    ids=["submitted", "in review"],
+)
 def test_its_address_stays_while_a_delivery_that_was_asked_of_it_is_open(
-    state: str, providers: ConfigureProviders, connection: psycopg.Connection[Any]
+    before: tuple[GoodsCommand, ...],
+    providers: ConfigureProviders,
+    pool: Database,
+    tmp_path: Path,
 ) -> None:
     providers.configure("default", "stars", "fragment", WHY)
     providers.set_credential("default", "stars", FIRST, WHY)
-    connection.execute(OPEN, {"state": state})
+    buyer = Buyer(pool, FileJournal(tmp_path))
+    (delivery,) = buyer.owe()
+    for command in (None, *before):
+        assert isinstance(buyer.command(delivery, command), Written)
     providers.disable("default", "stars", WHY)
     moved = replace(FIRST, base_url="https://elsewhere.example")
 
     with pytest.raises(ProviderInUseError, match="1 deliveries that were asked"):
         providers.set_credential("default", "stars", moved, WHY)
     assert credential_of(providers) == FIRST
-    connection.execute("UPDATE counterfoil.deliveries SET state = 'delivered'")
+    told = buyer.command(delivery, Confirm(decision=1, reference=None))
+    assert isinstance(told, Written)
     providers.set_credential("default", "stars", moved, WHY)
 
     assert credential_of(providers) == moved
+
+
+def test_once_it_is_disabled_nothing_more_is_submitted_to_it(
+    providers: ConfigureProviders, pool: Database, tmp_path: Path
+) -> None:
+    """Not even by whoever has found it enabled before."""
+    providers.configure("default", "stars", "fragment", WHY)
+    buyer = Buyer(pool, FileJournal(tmp_path))
+    (delivery,) = buyer.owe()
+
+    providers.disable("default", "stars", WHY)
+
+    assert buyer.command(delivery) == Refused("provider_unconfigured")
+    providers.enable("default", "stars", WHY)
+    assert isinstance(buyer.command(delivery), Written)
 
 
 def test_everything_is_sealed_by_the_active_key_and_what_does_not_open_is_told(
