@@ -17,7 +17,7 @@ from application.policies import GOODS_DELIVERY, GOODS_RECONCILE
 from application.unit import Written, changed
 from domain.goods import aggregate
 from domain.goods.commands import EndSender, GoodsCommand, OpenReview, Restore
-from domain.goods.state import Stage, Standing
+from domain.goods.state import IN_FLIGHT, Stage, Standing
 from domain.jobs.outcome import Completed, Gated, Snooze
 from domain.jobs.verdict import LeaseLost
 from tests.application.goods.world import (
@@ -53,9 +53,9 @@ def tell(world: World, *commands: GoodsCommand) -> None:
 
 
 def bury(world: World) -> None:
-    """Prove that whoever has asked is dead."""
+    """Prove that whoever has asked is dead, and that nothing of his is on its way."""
     (asking,) = world.state().senders
-    at = world.log.now
+    at = world.log.now - IN_FLIGHT
     tell(world, EndSender(sender=asking.sender, how="process_gone", at=at))
 
 
