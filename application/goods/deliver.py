@@ -141,8 +141,10 @@ class DeliverGoods:
         if gated is not None:
             return gated
         delivery = story.delivery
+        # What is asked for again is spent already, in the eyes of any limit.
+        is_new = delivery.stage is Stage.PENDING
         barred = self.desk.guards.barring(
-            story.tenant_id, delivery.provider, total_cost(delivery)
+            story.tenant_id, delivery.provider, total_cost(delivery) if is_new else 0
         )
         if barred is not None:
             return _deferred(story, barred.code, barred.until)
