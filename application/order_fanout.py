@@ -23,6 +23,7 @@ from application.context import Context
 from application.fulfillment.desired import INVALID
 from application.last_words import last_words
 from application.orders.goods import goods_owed
+from application.policies import access_key_of
 from application.ports import OperationRow, SettledOrder, Streams
 from application.unit import Ids, guard
 from domain.entitlement import aggregate as entitlements
@@ -128,7 +129,7 @@ class OrderFanout:
         command: Settle | AddOn
         if isinstance(paid, Paid):
             command = self._settle(order, paid, owner, earlier)
-            operation, key = CREATE, f"order:{paid.order_id}:fulfill"
+            operation, key = CREATE, access_key_of(paid.order_id)
         else:
             command = _add_on(order, paid, self._kept(order, earlier))
             operation, key = SET_LIMITS, f"order:{paid.order_id}:addon"

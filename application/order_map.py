@@ -32,6 +32,10 @@ INTEGERS: Final = frozenset(
         "graceSeconds",
         "trafficBytes",
         "deviceLimit",
+        "quantity",
+        "months",
+        "costMinor",
+        "priceMinor",
     }
 )
 """Members of a settlement that are integers, wherever they stand."""

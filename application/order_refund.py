@@ -2,6 +2,9 @@
 
 a line of access that was fanned out ─► the entitlement is disabled, an operation
                                         `disable`, a job
+a line of goods that no provider was ─► its delivery is cancelled
+asked for
+any other line of goods              ─► stays as it is; the job's result says so
 everything else (an add-on, a topup, ─► order.refunded alone
 an order that is not fanned out yet,
 access that was paid for anew since)
@@ -19,6 +22,7 @@ import msgspec
 from application import births
 from application.context import Context
 from application.fulfillment.desired import INVALID
+from application.orders.taking_back import taken_back
 from application.ports import OperationRow, SettledOrder, Streams
 from application.unit import Ids, changed, guard
 from domain.entitlement import aggregate as entitlements
@@ -32,7 +36,8 @@ from domain.fulfillment.operations import CREATE, DISABLE
 from domain.jobs.outcome import Completed, Fail, Outcome
 from domain.order import aggregate as orders
 from domain.order.aggregate import Order
-from domain.order.events import AddonPurchased, Paid
+from domain.order.events import AddonPurchased, Line, Paid
+from domain.order.share import share_of
 from domain.stream import Change, Ref
 
 
@@ -65,30 +70,37 @@ class OrderRefund:
         if order is None:
             return Fail(code="order_missing")
         told = _lines(order)
-        lines = told if args.lines is None else args.lines
-        if not set(lines) <= set(told):
+        asked = told if args.lines is None else args.lines
+        if not set(asked) <= set(told):
             return Fail(code="line_missing")
+        goods = taken_back(self.streams, order, asked)
+        lines = tuple(line for line in asked if line not in goods.kept_lines)
         refund = orders.Refund(
-            lines=lines, amount_minor=args.amount_minor, reason=args.reason
+            lines=lines, amount_minor=_amount(order, args, lines), reason=args.reason
         )
         refunded = _refunded(self.streams, order.ref, refund)
         if refunded is None:
             return Completed(result={"refunded": 0})
+        if asked and not lines:
+            result = {"refunded": 0, **goods.told()}
+            return Completed(result=result, changes=(*goods.changes, *fanout))
         try:
-            taken_back = self._taken_back(order, asked_at)
+            access = self._disabled(order, lines, asked_at)
         except IllegalTransitionError:
             # What the customer has cannot be read, so it cannot be taken back.
             return Fail(code=INVALID)
-        changes = (refunded, *taken_back, *fanout)
-        return Completed(result={"refunded": 1}, changes=changes)
+        changes = (refunded, *access, *goods.changes, *fanout)
+        return Completed(result={"refunded": 1, **goods.told()}, changes=changes)
 
-    def _taken_back(self, order: SettledOrder, asked_at: Instant) -> tuple[Change, ...]:
+    def _disabled(
+        self, order: SettledOrder, lines: Sequence[int], asked_at: Instant
+    ) -> tuple[Change, ...]:
         """Return what ends the access that the order has granted, if it has.
 
         Raises:
             IllegalTransitionError: nobody can read what the customer has.
         """
-        if not isinstance(order.birth, Paid):
+        if not isinstance(order.birth, Paid) or not _has_access(order.birth, lines):
             return ()
         found = self.streams.entitlement_of(
             order.tenant_id, order.birth.customer_id, order.birth.slot
@@ -138,6 +150,23 @@ class OrderRefund:
             and row.desired_version not in planned
         )
         return any(it is not None and it.settled_at > asked_at for it in orders)
+
+
+def _has_access(paid: Paid, lines: Sequence[int]) -> bool:
+    """Whether one of `lines` is of access."""
+    return any(isinstance(it, Line) and it.line in lines for it in paid.lines)
+
+
+def _amount(
+    order: SettledOrder, args: OrderRefundArgs, lines: Sequence[int]
+) -> int | None:
+    """Return what went back: as told, else what was paid for these lines."""
+    paid = order.birth
+    if args.amount_minor is not None or not isinstance(paid, Paid):
+        return args.amount_minor
+    if len(lines) == len(paid.lines):
+        return None
+    return sum(share_of(paid, line) for line in paid.lines if line.line in lines)
 
 
 def _has_granted(order: SettledOrder, rows: Sequence[OperationRow]) -> bool:

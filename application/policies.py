@@ -185,8 +185,9 @@ def goods_turn_of(order: UUID) -> str:
 def complete(order: UUID, cause: UUID, now: Instant) -> Enqueue:
     """Return the job that sees whether everything of the order is over.
 
-    There is one for each delivery or operation that ends.  It runs after that end is
-    committed, so the job of whichever ends last sees all of them.
+    There is one for each delivery or operation that ends, and each ends once.  It has
+    no key for that: a key that anybody else had taken would cost what a provider said.
+    It runs after that end is committed, so whichever comes last sees all of them.
     """
     return Enqueue(
         kind=ORDER_COMPLETION,
@@ -194,13 +195,12 @@ def complete(order: UUID, cause: UUID, now: Instant) -> Enqueue:
         queue=CRITICAL,
         priority=1,
         run_at=now,
-        unique_key=completion_key_of(order, cause),
     )
 
 
-def completion_key_of(order: UUID, cause: UUID) -> str:
-    """Return the unique key of the job that one end has given birth to."""
-    return f"{ORDER_COMPLETION}:{order}:{cause}"
+def access_key_of(order_id: str) -> str:
+    """Return the key of the operation that carries the access of an order."""
+    return f"order:{order_id}:fulfill"
 
 
 def key_of(operation: UUID) -> str:

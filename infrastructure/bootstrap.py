@@ -222,7 +222,8 @@ class Composition:
         """
         folder = self.settings.data_dir / "demo"
         orders = Orders(
-            file=_EXAMPLES / "cdnow_orders.csv", map_file=_EXAMPLES / "cdnow.json"
+            file=_EXAMPLES / "cdnow_orders.csv",
+            map_file=_EXAMPLES / "cdnow_access.json",
         )
         with refusals_in_our_words():
             result = stage_demo(folder, orders, DemoOptions(), tell, show)

@@ -1,9 +1,10 @@
 """The product's own table of job kinds, each handler with what it needs.
 
-order_fanout   decides what a paid order owes
-order_refund   decides what a refund takes back
-fulfillment    carries one operation to the panel
-goods_…        buy goods, and ask what became of purchases (`infrastructure.goods`)
+order_fanout      decides what a paid order owes
+order_refund      decides what a refund takes back
+order_completion  sees whether everything of an order with goods is over
+fulfillment       carries one operation to the panel
+goods_…           buy goods, and ask what became of purchases (`infrastructure.goods`)
 """
 
 from dataclasses import dataclass
@@ -13,9 +14,11 @@ from application.fulfillment.handler import FulfillmentArgs, FulfillOperation
 from application.job_kinds import AnyKind, JobKind, Kinds, by_name
 from application.order_fanout import OrderFanout, OrderFanoutArgs
 from application.order_refund import OrderRefund, OrderRefundArgs
+from application.orders.completion import OrderCompletion, OrderCompletionArgs
 from application.policies import (
     CRITICAL,
     FULFILLMENT,
+    ORDER_COMPLETION,
     ORDER_FANOUT,
     ORDER_REFUND,
     key_of,
@@ -54,7 +57,11 @@ def product_kinds(parts: Parts) -> Kinds:
         parts.goods or NO_GOODS, parts.streams, parts.units, parts.ids, parts.actor
     )
     return by_name(
-        _order_fanout(parts), _order_refund(parts), _fulfillment(parts), *goods
+        _order_fanout(parts),
+        _order_refund(parts),
+        _order_completion(parts),
+        _fulfillment(parts),
+        *goods,
     )
 
 
@@ -100,6 +107,16 @@ def _order_refund(parts: Parts) -> JobKind[OrderRefundArgs]:
     )
 
 
+def _order_completion(parts: Parts) -> JobKind[OrderCompletionArgs]:
+    return JobKind(
+        name=ORDER_COMPLETION,
+        args=OrderCompletionArgs,
+        handler=OrderCompletion(streams=parts.streams),
+        queue=CRITICAL,
+        budget=Budget(max_attempts=MOST_ATTEMPTS),
+    )
+
+
 def _fulfillment(parts: Parts) -> JobKind[FulfillmentArgs]:
     return JobKind(
         name=FULFILLMENT,
@@ -107,6 +124,7 @@ def _fulfillment(parts: Parts) -> JobKind[FulfillmentArgs]:
         handler=FulfillOperation(
             streams=parts.streams,
             units=parts.units,
+            ids=parts.ids,
             panel=parts.panel or AbsentPanel(),
             actor=parts.actor,
         ),

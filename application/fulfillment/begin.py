@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from application.fulfillment.changes import operation_change, order_fulfilled
+from application.fulfillment.changes import operation_change, order_delivered
 from application.fulfillment.covering import covers
 from application.fulfillment.desired import INVALID, unusable
 from application.fulfillment.pushed import Pushed, pushed_by
@@ -83,6 +83,8 @@ class Begin:
     covering: Ref | None
     """A later operation that probably carries this one's desired state."""
     calls: tuple[str, ...]
+    completion: Ref
+    """The job that looks whether the order is over, should it be born."""
     is_gated: bool = False
     """Whether the panel's gate was closed just before."""
 
@@ -93,7 +95,7 @@ class Begin:
         if self.covering is not None:
             refs.append(self.covering)
             # Fulfilled in this very group when the covering one has succeeded.
-            refs.extend(() if self.order is None else (self.order,))
+            refs.extend(() if self.order is None else (self.order, self.completion))
         return tuple(refs)
 
     def __call__(self, locked: Locked, now: Instant) -> tuple[Change, ...] | Refused:
@@ -141,8 +143,10 @@ class Begin:
         if self.order is None or order is None or later.stage is not Stage.SUCCEEDED:
             # The covering operation fulfils the order when it succeeds.
             return (covered,)
-        fulfilled = order_fulfilled(self.order, order, by.id)
-        return (covered,) if fulfilled is None else (covered, fulfilled)
+        delivered = order_delivered(
+            self.order, order, by.id, lambda: self.completion.id, lambda: now
+        )
+        return (covered,) if delivered is None else (covered, delivered)
 
     def _changed(
         self,

@@ -1,18 +1,21 @@
 """What an attempt changes beside its job: operation, entitlement and orders."""
 
+from collections.abc import Callable
 from uuid import UUID
 
+from application import births
 from application.fulfillment.pushed import Pushed
-from application.unit import Head, changed
+from application.policies import complete
+from application.unit import Head, Ids, changed
 from domain.entitlement import aggregate as entitlements
 from domain.entitlement.commands import Detect, EntitlementCommand, Observe, Resolve
 from domain.entitlement.state import Drift, Entitlement, Sight
-from domain.event import Event
+from domain.event import Event, Instant
 from domain.fulfillment import aggregate as operations
 from domain.fulfillment.aggregate import FulfillmentOperation
 from domain.fulfillment.commands import FulfillmentCommand
 from domain.order import aggregate as orders
-from domain.order.aggregate import Order
+from domain.order.aggregate import Order, Stage
 from domain.stream import Change, Ref
 
 
@@ -63,11 +66,23 @@ def _entitlement_change(
     return changed(ref, head, happened, state) if happened else None
 
 
-def order_fulfilled(ref: Ref, head: Head, operation: UUID) -> Change | None:
-    """Return the order's fulfilment by `operation`, or None when it is fulfilled."""
+def order_delivered(
+    ref: Ref, head: Head, operation: UUID, ids: Ids, clock: Callable[[], Instant]
+) -> Change | None:
+    """Return what follows for an order whose access `operation` has carried.
+
+    Its fulfilment, or None when it is over already.  Of an order with goods a job looks
+    whether all of it is over: the access alone does not fulfil it.
+    """
     state = head.state
     if not isinstance(state, Order):
         return None
+    if state.has_goods:
+        if state.stage is not Stage.PAID:
+            return None
+        return births.enqueued(
+            ids, head.tenant_id, complete(ref.id, operation, clock())
+        )
     events = orders.decide(state, orders.Fulfill(operation))
     for event in events:
         state = orders.evolve(state, event)

@@ -2,7 +2,8 @@
 
 The operation succeeds, its entitlement's observed state is recorded when it is
 new, and its order is fulfilled together with the orders of all earlier operations
-that ended because a later one carried their desired state.  Only a `create` fulfils
+that ended because a later one carried their desired state; for those with goods a job
+looks whether all of it is over.  Only a `create` fulfils
 those: it carries what they asked for, their reset of traffic too.
 
 The list of operations is read after the claim and outside any lock.  That is safe:
@@ -16,11 +17,11 @@ from application.fulfillment.begin import Begun
 from application.fulfillment.changes import (
     observation,
     operation_change,
-    order_fulfilled,
+    order_delivered,
 )
 from application.fulfillment.subject import Subject
 from application.ports import Streams
-from application.unit import Head
+from application.unit import Head, Ids
 from domain.entitlement.state import Sight
 from domain.fulfillment.commands import Succeed
 from domain.fulfillment.operations import CREATE
@@ -28,7 +29,7 @@ from domain.stream import Change, Ref, StreamKind
 
 
 def confirmed(
-    streams: Streams, subject: Subject, begun: Begun, sight: Sight
+    streams: Streams, ids: Ids, subject: Subject, begun: Begun, sight: Sight
 ) -> tuple[Change, ...]:
     """Return the changes that the settler commits together with the job."""
     head = Head(tenant_id=begun.tenant_id, state=begun.operation, correlation_id="")
@@ -41,11 +42,11 @@ def confirmed(
         # Read as late as possible: a settlement moves the entitlement, and a
         # refund will move the order, while the panel is being asked.
         paid = streams.head(order)
-        fulfilled = (
-            None if paid is None else order_fulfilled(order, paid, subject.ref.id)
-        )
-        if fulfilled is not None:
-            changes.append(fulfilled)
+        if paid is None:
+            continue
+        delivered = order_delivered(order, paid, subject.ref.id, ids, streams.clock)
+        if delivered is not None:
+            changes.append(delivered)
     return tuple(changes)
 
 

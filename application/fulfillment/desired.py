@@ -5,7 +5,7 @@ from uuid import UUID
 from domain.entitlement.state import Desired
 from domain.fulfillment.aggregate import FulfillmentOperation
 from domain.fulfillment.operations import KNOWN
-from domain.order.parse import MOST_GRACE_SECONDS
+from domain.order.lines import MOST_GRACE_SECONDS
 
 INVALID = "invalid_desired_state"
 UNSUPPORTED = "unsupported_operation"

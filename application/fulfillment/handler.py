@@ -40,6 +40,7 @@ from application.ports import (
 from application.unit import (
     Decide,
     Group,
+    Ids,
     Refused,
     Result,
     UnitOfWork,
@@ -80,6 +81,7 @@ class FulfillOperation:
 
     streams: Streams
     units: UnitOfWork
+    ids: Ids
     panel: Panel
     actor: Actor
     """The worker, as the log names it."""
@@ -111,7 +113,7 @@ class FulfillOperation:
         sight = Sight(observed, answer.squad_ids)
         return Completed(
             result={"panel_user_id": observed.panel_user_id, "status": observed.status},
-            changes=confirmed(self.streams, subject, begun, sight),
+            changes=confirmed(self.streams, self.ids, subject, begun, sight),
         )
 
     def _ask(
@@ -169,7 +171,7 @@ class FulfillOperation:
         for _ in range(ROUNDS):
             others = self.streams.operations_of(subject.entitlement_ref.id)
             for later in (*candidates(subject.operation, others), None):
-                begin = _beginning(subject, others, later, ctx, is_gated=is_gated)
+                begin = self._beginning(subject, others, later, ctx, is_gated=is_gated)
                 result = self._commit(begin.refs, begin, ctx)
                 if result != refusals.NOT_COVERING:
                     break
@@ -177,26 +179,27 @@ class FulfillOperation:
                 break
         return result
 
-
-def _beginning(
-    subject: Subject,
-    others: Sequence[OperationRow],
-    later: OperationRow | None,
-    ctx: Context,
-    *,
-    is_gated: bool,
-) -> Begin:
-    return Begin(
-        operation=subject.ref,
-        entitlement=subject.entitlement_ref,
-        order=subject.order,
-        job=Ref(StreamKind.JOB, ctx.job_id),
-        token=ctx.token,
-        newest_version=max((row.desired_version for row in others), default=0),
-        covering=None if later is None else later.ref,
-        calls=subject.calls(),
-        is_gated=is_gated,
-    )
+    def _beginning(
+        self,
+        subject: Subject,
+        others: Sequence[OperationRow],
+        later: OperationRow | None,
+        ctx: Context,
+        *,
+        is_gated: bool,
+    ) -> Begin:
+        return Begin(
+            operation=subject.ref,
+            entitlement=subject.entitlement_ref,
+            order=subject.order,
+            job=Ref(StreamKind.JOB, ctx.job_id),
+            token=ctx.token,
+            newest_version=max((row.desired_version for row in others), default=0),
+            covering=None if later is None else later.ref,
+            calls=subject.calls(),
+            completion=Ref(StreamKind.JOB, self.ids()),
+            is_gated=is_gated,
+        )
 
 
 def _given_back(subject: Subject, cause: str) -> Snooze:

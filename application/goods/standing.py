@@ -78,7 +78,10 @@ def told_again(
     if any(isinstance(it, Reconciled) and it.found in _NOT_FOUND for it in events):
         return None
     told: list[Event] = []
-    for command in _commands(events, now):
+    commands = tuple(_commands(events, now))
+    if not commands:
+        return None  # no provider's answer: it was decided from a read
+    for command in commands:
         again = _decided(delivery, command)
         if again is None:
             return None

@@ -29,7 +29,7 @@ from domain.members import (
     refuse,
     refuse_unknown,
 )
-from domain.order.parse import MOST_DEVICES, MOST_TRAFFIC_BYTES, read_squads
+from domain.order.lines import MOST_DEVICES, MOST_TRAFFIC_BYTES, read_squads
 
 _MEMBERS: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
     {

@@ -23,6 +23,7 @@ from domain.errors import IllegalTransitionError
 from domain.order.events import (
     AddonPurchased,
     Fulfilled,
+    GoodsLine,
     OrderEvent,
     Paid,
     Refunded,
@@ -56,6 +57,8 @@ class Order(State, frozen=True, kw_only=True):
     currency: str = ""
     amount_minor: int = 0
     discount_minor: int = 0
+    has_goods: bool = False
+    """Whether lines of it are goods: then its end is seen by a job of its own."""
     fulfilled_by: UUID | None = None
     """Stays when the order is refunded afterwards."""
 
@@ -172,6 +175,7 @@ def evolve(order: Order, event: OrderEvent) -> Order:
                 currency=event.currency,
                 amount_minor=event.amount_minor,
                 discount_minor=event.discount_minor,
+                has_goods=isinstance(event, Paid) and _sells_goods(event),
             )
         case Fulfilled():
             return replace(order, stage=Stage.FULFILLED, fulfilled_by=event.operation)
@@ -179,3 +183,7 @@ def evolve(order: Order, event: OrderEvent) -> Order:
             return replace(order, stage=Stage.REFUNDED)
         case _:
             assert_never(event)
+
+
+def _sells_goods(paid: Paid) -> bool:
+    return any(isinstance(line, GoodsLine) for line in paid.lines)

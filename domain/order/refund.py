@@ -18,7 +18,8 @@ from domain.members import (
     read_text,
     refuse_unknown,
 )
-from domain.order.parse import MOST_LINES, MOST_MINOR
+from domain.order.lines import MOST_LINES
+from domain.order.parse import MOST_MINOR
 from domain.order.request import RefundRequest
 
 SHORTEST_REASON: Final = 3

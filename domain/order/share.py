@@ -23,6 +23,13 @@ def paid_for_access(paid: Paid) -> int:
     return paid.amount_minor - goods
 
 
+def share_of(paid: Paid, line: Line | GoodsLine) -> int:
+    """Return what the customer paid for one line, whatever it is of."""
+    return (
+        paid_minor(paid, line) if isinstance(line, GoodsLine) else paid_for_access(paid)
+    )
+
+
 def _goods(lines: Sequence[Line | GoodsLine]) -> list[GoodsLine]:
     return [line for line in lines if isinstance(line, GoodsLine)]
 

@@ -9,13 +9,15 @@ from msgspec.structs import replace
 
 from application.fulfillment.handler import FulfillmentArgs, FulfillOperation
 from application.fulfillment.record import record_change
-from application.job_kinds import JobKind, by_name
+from application.job_kinds import AnyKind, JobKind, by_name
 from application.operators.instruction import instruct
 from application.operators.operate import Operate, Operated, Wanted
 from application.order_fanout import OrderFanout, OrderFanoutArgs
 from application.order_refund import OrderRefund, OrderRefundArgs
+from application.orders.completion import OrderCompletion, OrderCompletionArgs
 from application.policies import (
     FULFILLMENT,
+    ORDER_COMPLETION,
     ORDER_FANOUT,
     ORDER_REFUND,
     jobs_after,
@@ -89,7 +91,11 @@ class Shop:
 
     def __post_init__(self) -> None:
         self.fulfill = FulfillOperation(
-            streams=self.log, units=self.log, panel=self.panel, actor=WORKER
+            streams=self.log,
+            units=self.log,
+            ids=self.ids,
+            panel=self.panel,
+            actor=WORKER,
         )
         self.fan_out = OrderFanout(
             streams=self.log, ids=self.ids, username_prefix=PREFIX
@@ -105,19 +111,31 @@ class Shop:
             unique_key=lambda args: key_of(args.operation_id),
             record=lambda args: args.operation_id,
         )
-        order_fanout = JobKind(
-            name=ORDER_FANOUT,
-            args=OrderFanoutArgs,
-            handler=self.fan_out,
-            budget=budget,
+        self.kinds = by_name(fulfillment, *self._of_orders(budget))
+
+    def _of_orders(self, budget: Budget) -> tuple[AnyKind, ...]:
+        """Return the kinds that decide about orders."""
+        see = OrderCompletion(streams=self.log)
+        return (
+            JobKind(
+                name=ORDER_FANOUT,
+                args=OrderFanoutArgs,
+                handler=self.fan_out,
+                budget=budget,
+            ),
+            JobKind(
+                name=ORDER_REFUND,
+                args=OrderRefundArgs,
+                handler=self.take_back,
+                budget=budget,
+            ),
+            JobKind(
+                name=ORDER_COMPLETION,
+                args=OrderCompletionArgs,
+                handler=see,
+                budget=budget,
+            ),
         )
-        order_refund = JobKind(
-            name=ORDER_REFUND,
-            args=OrderRefundArgs,
-            handler=self.take_back,
-            budget=budget,
-        )
-        self.kinds = by_name(fulfillment, order_fanout, order_refund)
 
     def pay(  # noqa: PLR0913 - what a shop may say
         self,

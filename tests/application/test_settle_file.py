@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from uuid import UUID
 
@@ -14,6 +15,7 @@ from application.order_map import OrderMapError
 from application.settle_file import Progress, SettledFile, settle_file
 from domain.errors import InvalidRequestError
 from domain.event import JsonObject
+from domain.order.parse import parse
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 MAP: JsonObject = {
@@ -305,3 +307,18 @@ def test_every_real_order_becomes_a_settlement() -> None:
     assert door.orders["cdnow:6919"]["kind"] == "purchase"
     cents = [order["amountMinor"] for order in door.orders.values()]
     assert cents == [round(float(amount) * 100) for amount in paid]
+    assert door.orders["cdnow:2"]["lines"] == [
+        {"line": 1, "type": "access", "days": 30},
+        {
+            "line": 2,
+            "type": "goods",
+            "provider": "starshop",
+            "product": {"kind": "telegram_stars", "quantity": 50},
+            "recipient": "customer_00004",
+            "quantity": 2,
+            "costMinor": 1,
+            "priceMinor": 2,
+        },
+    ]
+    now = datetime(2026, 1, 1, tzinfo=UTC)
+    assert all(parse(order, now).lines for order in door.orders.values())

@@ -57,7 +57,7 @@ def play(folder: Path) -> DemoResult:
     few = folder / "few.csv"
     with (ROOT / "examples/cdnow_orders.csv").open() as orders:
         few.write_text("".join(islice(orders, FEW + 1)))
-    source = Orders(file=few, map_file=ROOT / "examples/cdnow.json")
+    source = Orders(file=few, map_file=ROOT / "examples/cdnow_access.json")
 
     def tell(sentence: str) -> None:
         if "embedded PostgreSQL" in sentence:  # migrated, and nobody has come yet

@@ -23,6 +23,7 @@ pytestmark = pytest.mark.database
 
 TAUGHT = (
     "settle",
+    "settle-goods",
     "enqueue",
     "job-kinds",
     "panel",

@@ -2,6 +2,7 @@
 
 from copy import deepcopy
 from datetime import UTC, datetime, timedelta, timezone
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
@@ -100,6 +101,41 @@ def _emptied(line: Request) -> set[str]:
     return {name for name in ("days", "endsAt") if line.get(name) is None}
 
 
+goods_lines = st.fixed_dictionaries(
+    {
+        "line": st.integers(1, 32767),
+        "type": st.just("goods"),
+        "provider": st.from_regex(r"[a-z][a-z0-9_-]{1,31}", fullmatch=True),
+        "product": st.fixed_dictionaries(
+            {"kind": ids(64)},
+            optional={
+                "quantity": st.none() | st.integers(1, 2**31 - 1),
+                "months": st.none() | st.integers(1, 1_200),
+            },
+        ),
+        "recipient": ids(128),
+        "costMinor": st.integers(0, 10**12),
+        "priceMinor": st.integers(0, 10**12),
+    },
+    optional={"quantity": st.integers(1, 10**6)},
+)
+
+
+@st.composite
+def sold_lines(draw: st.DrawFn, access: int = 1) -> list[Request]:
+    """Draw lines of goods, perhaps one of access among them, numbered anyhow."""
+    sold = draw(st.lists(goods_lines, min_size=1 - access, max_size=4))
+    drawn: list[Request] = [*sold, *(draw(lines()) for _ in range(access))]
+    numbers = st.lists(
+        st.integers(1, 32767),
+        min_size=len(drawn),
+        max_size=len(drawn),
+        unique=True,
+    )
+    told = zip(draw(st.permutations(drawn)), draw(numbers), strict=True)
+    return [line | {"line": number} for line, number in told]
+
+
 _common = {
     "orderId": ids(128),
     "customerId": ids(128),
@@ -119,6 +155,13 @@ orders = st.fixed_dictionaries(
     _common | {"kind": st.sampled_from(KINDS), "lines": st.tuples(lines()).map(list)},
     optional=_optional,
 )
+sales = st.fixed_dictionaries(
+    _common | {"kind": st.just("purchase"), "lines": sold_lines(0) | sold_lines(1)},
+    optional=_optional,
+) | st.fixed_dictionaries(
+    _common | {"kind": st.sampled_from(KINDS), "lines": sold_lines(1)},
+    optional=_optional,
+)
 addons = st.fixed_dictionaries(
     _common | {"kind": st.just("addon"), "lines": st.tuples(addon_lines()).map(list)},
     optional=_optional | {"effectiveAt": st.none() | past},
@@ -126,7 +169,7 @@ addons = st.fixed_dictionaries(
 topups = st.fixed_dictionaries(
     _common | {"kind": st.just("topup")}, optional=_optional | {"lines": st.just([])}
 )
-settlements = orders | addons | topups
+settlements = orders | sales | addons | topups
 
 sentences = st.text(visible | st.just(" "), min_size=3, max_size=400).filter(
     lambda text: text == text.strip(" ")
@@ -215,14 +258,14 @@ GONE = Gone()
 def put(request: Request, path: str, value: object) -> Request:
     """Return `request` with the member at `path` set, or taken out.
 
-    A list that is not there yet, or is null, is made.
+    A list or an object that is not there yet, or is null, is made.
     """
     changed = deepcopy(request)
     *way, last = path.replace("[", ".").replace("]", "").split(".")
     place: Any = changed
-    for step in way:
-        if isinstance(place, dict):
-            place[step] = [] if place.get(step) is None else place[step]
+    for step, below in pairwise((*way, last)):
+        if isinstance(place, dict) and place.get(step) is None:
+            place[step] = [] if below.isdigit() else {}
         place = place[int(step) if step.isdigit() else step]
     key: Any = int(last) if last.isdigit() else last
     if value is GONE:

@@ -84,7 +84,15 @@ def not_yet(path: str, *values: object) -> list[Fault]:
 
 
 SQUAD = "0f8fad5b-d9cb-469f-a165-70867728950e"
-GOODS = {"line": 2, "type": "goods", "provider": "p", "product": {"kind": "stars"}}
+GOODS = {
+    "line": 2,
+    "type": "goods",
+    "provider": "starshop",
+    "product": {"kind": "telegram_stars", "quantity": 50},
+    "recipient": "anna",
+    "costMinor": 1,
+    "priceMinor": 2,
+}
 LINE = {"line": 2, "type": "access", "days": 1}
 
 SETTLEMENT_FAULTS: tuple[Fault, ...] = (
@@ -106,7 +114,6 @@ SETTLEMENT_FAULTS: tuple[Fault, ...] = (
     *bad("lines[0]", None, [], "access", 1),
     *texts("lines[0].type", 32),
     Fault("lines[0].type", "service"),
-    *not_yet("lines[0].type", "goods"),
     *numbers("lines[0].line", 1, 32767),
     *nullable(numbers("lines[0].days", 1, 36_500)),
     *numbers("lines[0].graceSeconds", 0, 31_536_000),
@@ -128,12 +135,34 @@ SETTLEMENT_FAULTS: tuple[Fault, ...] = (
     Fault("lines[0].ends_at", None, "unknown_member"),
 )
 
+# Of a purchase whose one line is of goods.
+GOODS_FAULTS: tuple[Fault, ...] = (
+    *missing("lines[0].line", "lines[0].type", "lines[0].provider"),
+    *missing("lines[0].product", "lines[0].product.kind", "lines[0].recipient"),
+    *missing("lines[0].costMinor", "lines[0].priceMinor"),
+    *numbers("lines[0].line", 1, 32767),
+    *texts("lines[0].provider", 32),
+    *bad("lines[0].provider", "p", "P-1", "1p", "-p", "päy", "a.b", "a:b", "stars\n"),
+    *bad("lines[0].product", None, [], "telegram_stars", 1),
+    *texts("lines[0].product.kind", 64),
+    *nullable(numbers("lines[0].product.quantity", 1, 2**31 - 1)),
+    *nullable(numbers("lines[0].product.months", 1, 1_200)),
+    *texts("lines[0].recipient", 128),
+    *numbers("lines[0].quantity", 1, 10**6),
+    *numbers("lines[0].costMinor", 0, 10**12),
+    *numbers("lines[0].priceMinor", 0, 10**12),
+    Fault("lines[0].days", 1, "unknown_member"),
+    Fault("lines[0].gift", 1, "unknown_member"),
+    Fault("lines[0].product.gift", 1, "unknown_member"),
+    Fault("lines[0].product.costMinor", 1, "unknown_member"),
+)
+
 # Of an order of kind `addon`.
 ADDON_FAULTS: tuple[Fault, ...] = (
     *missing("lines", "lines[0].line", "lines[0].type"),
     *not_yet("effectiveAt", "2999-01-01T00:00:00Z", "2999-01-01T00:00:00.5+05:30"),
     *bad("lines", None, {}, [], "x", [LINE] * 101),
-    *not_yet("lines[0].type", "goods"),
+    Fault("lines[0].type", "goods", "goods_in_addon"),
     *numbers("lines[0].line", 1, 32767),
     *nullable(numbers("lines[0].days", 1, 36_500)),
     *instants("lines[0].endsAt"),
@@ -181,7 +210,8 @@ REFUND_FAULTS: tuple[Fault, ...] = (
 # A second line: its own path is told.
 SECOND_LINES: tuple[tuple[Fault, str], ...] = (
     (Fault("lines[1]", LINE), "lines[1].type"),
-    (Fault("lines[1]", GOODS, "not_supported_yet"), "lines[1].type"),
+    (Fault("lines[1]", GOODS | {"line": 1}), "lines[1].line"),
+    (Fault("lines[1]", GOODS | {"priceMinor": -1}), "lines[1].priceMinor"),
     (Fault("lines[1]", None), "lines[1]"),
     (Fault("lines[1]", {}, "missing_member"), "lines[1].type"),
 )
@@ -200,7 +230,12 @@ JOB_FAULTS: tuple[Fault, ...] = (
     *instants("deadline"),
     *nullable(texts("uniqueKey", 255)),
     *nullable(texts("serialKey", 255)),
-    *bad("serialKey", "fanout:c:1", "entitlement:01a22a05-b1a4-7dd6-b683-c6dbc72671be"),
+    *bad(
+        "serialKey",
+        "fanout:c:1",
+        "goods:01a22a05",
+        "entitlement:01a22a05-b1a4-7dd6-b683-c6dbc72671be",
+    ),
     *nullable(texts("correlationId", 128)),
     *nullable(numbers("concurrencyLimit", 1, 1000)),
     *nullable(numbers("maxAttempts", 1, 1000)),

@@ -24,9 +24,12 @@ from tests.front_door.asked import (
     orders,
     put,
     refunds,
+    sales,
 )
 from tests.front_door.faults import (
     ADDON_FAULTS,
+    GOODS,
+    GOODS_FAULTS,
     JOB_FAULTS,
     NOT_AN_OBJECT,
     REFUND_FAULTS,
@@ -55,8 +58,10 @@ ADDON: Request = ORDER | {
     "kind": "addon",
     "lines": [{"line": 1, "type": "access", "trafficBytes": 5}],
 }
+SALE: Request = ORDER | {"lines": [GOODS]}
 REFUNDED: Request = {"orderId": "o", "reason": "charged back"}
-PATHS = sorted({fault.path for fault in (*SETTLEMENT_FAULTS, *ADDON_FAULTS)})
+SETTLING_FAULTS = (*SETTLEMENT_FAULTS, *GOODS_FAULTS, *ADDON_FAULTS)
+PATHS = sorted({fault.path for fault in SETTLING_FAULTS})
 ON_ONE_DATABASE = settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
@@ -110,8 +115,8 @@ def untouched(connection: Connection) -> Iterator[None]:
 @pytest.mark.usefixtures("untouched")
 @pytest.mark.parametrize(
     ("right", "faults"),
-    [(ORDER, SETTLEMENT_FAULTS), (ADDON, ADDON_FAULTS)],
-    ids=["purchase", "addon"],
+    [(ORDER, SETTLEMENT_FAULTS), (SALE, GOODS_FAULTS), (ADDON, ADDON_FAULTS)],
+    ids=["purchase", "goods", "addon"],
 )
 def test_each_single_fault_is_refused_with_its_code_and_path(
     connection: Connection, right: Request, faults: tuple[Fault, ...]
@@ -128,8 +133,8 @@ def test_each_single_fault_is_refused_with_its_code_and_path(
 
 
 @given(
-    request=orders | addons,
-    fault=st.sampled_from((*SETTLEMENT_FAULTS, *ADDON_FAULTS)),
+    request=orders | sales | addons,
+    fault=st.sampled_from(SETTLING_FAULTS),
 )
 @ON_ONE_DATABASE
 @pytest.mark.usefixtures("untouched")
@@ -144,7 +149,7 @@ def test_a_fault_in_any_request_is_refused_by_both_with_one_word(
     assert by_sql(connection, SETTLE, json.dumps(wrong)) == told
 
 
-@given(request=orders | addons, path=st.sampled_from(PATHS), value=json_values)
+@given(request=orders | sales | addons, path=st.sampled_from(PATHS), value=json_values)
 @ON_ONE_DATABASE
 @pytest.mark.usefixtures("untouched")
 def test_sql_and_python_agree_on_any_value_of_any_member(
@@ -186,6 +191,17 @@ def test_a_topup_with_lines_is_refused(connection: Connection) -> None:
 
     assert by_sql(connection, SETTLE, json.dumps(topup)) == ("invalid_member", "lines")
     assert by_python(topup) == ("invalid_member", "lines")
+
+
+@pytest.mark.usefixtures("untouched")
+@pytest.mark.parametrize("kind", ["renewal", "extension", "upgrade", "downgrade"])
+def test_only_a_purchase_may_be_of_goods_alone(
+    connection: Connection, kind: str
+) -> None:
+    alone = put(SALE, "kind", kind)
+
+    assert by_python(alone) == ("missing_member", "lines")
+    assert by_sql(connection, SETTLE, json.dumps(alone)) == by_python(alone)
 
 
 @pytest.mark.usefixtures("untouched")

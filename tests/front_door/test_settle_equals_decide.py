@@ -47,10 +47,12 @@ def canonical(request: SettleRequest) -> Request:
         "device_limit": "deviceLimit",
         "squad_ids": "squadIds",
         "reset_traffic": "resetTraffic",
+        "cost_minor": "costMinor",
+        "price_minor": "priceMinor",
     }
     told = json.loads(codec.encode(request))
     told["lines"] = [
-        {line[name]: value for name, value in one.items()}
+        {line.get(name, name): value for name, value in one.items()}
         for one in (*told["lines"], *told.pop("addons"))
     ]
     camel = {

@@ -15,12 +15,14 @@ from infrastructure.postgres.heads.table import (
     maybe_uuid,
     number,
     text,
+    truth,
     uuid,
 )
 
 _READ: Final = """
 SELECT stream_id, tenant_id, correlation_id, version, state, order_id, customer_id,
-       slot, kind, currency, amount_minor, discount_minor, fulfilled_by
+       slot, kind, currency, amount_minor, discount_minor, fulfilled_by,
+       has_goods
   FROM counterfoil.orders
  WHERE stream_id = ANY(%(ids)s)
 """
@@ -53,6 +55,7 @@ def _head(row: Row) -> tuple[UUID, Head]:
         amount_minor=number(row[10]),
         discount_minor=number(row[11]),
         fulfilled_by=maybe_uuid(row[12]),
+        has_goods=truth(row[13]),
     )
     head = Head(tenant_id=text(row[1]), state=state, correlation_id=text(row[2]))
     return uuid(row[0]), head
@@ -69,7 +72,7 @@ def _columns(change: Change, meta: Meta) -> Columns:
 ORDERS: Final = HeadTable(
     name="orders",
     read=_READ,
-    width=13,
+    width=14,
     insert=_INSERT,
     update=_UPDATE,
     head=_head,

@@ -79,7 +79,6 @@ COMPLETION = Enqueue(
     queue="critical",
     priority=1,
     run_at=NOW,
-    unique_key=f"order_completion:{ORDER}:{DELIVERY}",
 )
 
 
@@ -163,6 +162,6 @@ def test_what_follows_is_born_beside_the_deliverys_change() -> None:
 
     assert (born.tenant_id, born.expected, born.ref.kind) == ("t", 0, StreamKind.JOB)
     assert isinstance(born.state, Job)
-    assert born.state.unique_key == COMPLETION.unique_key
+    assert born.state.kind == COMPLETION.kind
     other = replace(change, state=Order())
     assert after_delivery(Ids(), other, NOW) == ()

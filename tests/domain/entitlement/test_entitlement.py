@@ -27,7 +27,7 @@ from domain.entitlement.state import (
 )
 from domain.entitlement.timeline import LAST_INSTANT
 from domain.errors import IllegalTransitionError
-from domain.order.parse import MOST_GRACE_SECONDS
+from domain.order.lines import MOST_GRACE_SECONDS
 
 AT = datetime(2026, 8, 1, 12, tzinfo=UTC)
 ORDER = UUID(int=1)

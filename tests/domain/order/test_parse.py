@@ -8,8 +8,9 @@ from msgspec.json import encode
 from msgspec.structs import replace
 
 from domain.errors import InvalidRequestError
+from domain.goods.events import Product
 from domain.order.currency import MINOR_DIGITS
-from domain.order.events import AddonLine, Line
+from domain.order.events import AddonLine, GoodsLine, Line
 from domain.order.parse import KINDS, parse
 from domain.order.request import SettleRequest
 
@@ -111,6 +112,32 @@ def test_an_order_takes_effect_when_it_says(kind: str) -> None:
         del later["lines"]
 
     assert parse(later, NOW).effective_at == datetime(2026, 2, 1, tzinfo=UTC)
+
+
+def test_goods_have_their_defaults_and_keep_what_was_said() -> None:
+    sold = {
+        "line": 7,
+        "type": "goods",
+        "provider": "starshop",
+        "product": {"kind": "telegram_premium", "months": 3, "quantity": None},
+        "recipient": "@anna",
+        "costMinor": 10**12,
+        "priceMinor": 0,
+    }
+
+    (told,) = parse(LEAST | {"lines": [sold]}, NOW).lines
+
+    assert isinstance(told, GoodsLine)
+    assert told == GoodsLine(
+        line=7,
+        provider="starshop",
+        product=Product(kind="telegram_premium", months=3),
+        recipient="@anna",
+        quantity=1,
+        cost_minor=10**12,
+        price_minor=0,
+    )
+    assert encode(told.product) == b'{"kind":"telegram_premium","months":3}'
 
 
 def test_an_add_on_takes_effect_at_once() -> None:
