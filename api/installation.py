@@ -11,6 +11,8 @@ from api.simulators import Simulators
 from application.front_door import RefundOne, SettleOne
 from application.job_kinds import KindTable
 from application.operators.action import Action
+from application.operators.deliveries.decide import DecideReview
+from application.operators.deliveries.reconcile import ReconcileDelivery
 from application.operators.maintenance import Maintenance
 from application.operators.operate import Operate
 from application.operators.projections import Projections
@@ -132,6 +134,16 @@ class Services(Protocol):
     @property
     def operate(self) -> Operate:
         """Asks for operations on entitlements."""
+        ...
+
+    @property
+    def decide(self) -> DecideReview:
+        """Says what became of goods whose end nobody knows."""
+        ...
+
+    @property
+    def reconcile_delivery(self) -> ReconcileDelivery:
+        """Has a provider asked what became of a purchase."""
         ...
 
     @property

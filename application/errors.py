@@ -11,12 +11,16 @@ ApplicationError
 ├── CredentialUnreadableError what is sealed does not open
 ├── NoKeyError                there is no key that secrets could be sealed with
 ├── RestoreUnfinishedError    deliveries wait to be reconciled after a restore
-└── TwinError                 a live job has the same unique key
+├── TwinError                 a live job has the same unique key
+├── ReviewDecidedError        somebody has decided the review already
+├── DecisionRefusedError      the review cannot be decided so, or not by this person
+└── CannotBeAskedError        the provider of goods cannot tell what became of it
 """
 
 from typing import Final
 
 from domain.errors import CounterfoilError
+from domain.event import Instant
 
 TENANT_PENDING: Final = "tenant_pending_limit"
 TOTAL_PENDING: Final = "total_pending_limit"
@@ -186,4 +190,49 @@ class RestoreUnfinishedError(ApplicationError):
         super().__init__(
             f"{told} neither reconciled nor in review after the restore; wait for the "
             "workers, look at `counterfoil restore-guard status`, or give --override"
+        )
+
+
+class ReviewDecidedError(ApplicationError):
+    """Somebody has decided the review already."""
+
+    code = "review_decided"
+
+    def __init__(
+        self, delivery: str, *, verdict: str, by: str, at: Instant, state: str
+    ) -> None:
+        """Name the delivery, what was decided, by whom and when, and its state now."""
+        self.delivery = delivery
+        self.verdict = verdict
+        self.by = by
+        self.at = at
+        self.state = state
+        super().__init__(
+            f"{self.code}: delivery {delivery} was decided ({verdict}) by {by} at "
+            f"{at:%Y-%m-%d %H:%M:%S}Z, and is {state}"
+        )
+
+
+class DecisionRefusedError(ApplicationError):
+    """The review cannot be decided so, or not now, or not by this person."""
+
+    def __init__(self, code: str, delivery: str, detail: str) -> None:
+        """Name the refusal's code, the delivery, and what can be done instead."""
+        self.code = code
+        self.delivery = delivery
+        self.detail = detail
+        super().__init__(f"{code}: delivery {delivery}: {detail}")
+
+
+class CannotBeAskedError(ApplicationError):
+    """The provider cannot tell what became of a purchase; a person has to find out."""
+
+    def __init__(self, provider: str, code: str, detail: str) -> None:
+        """Name the provider, and why it cannot be asked."""
+        self.provider = provider
+        self.code = code
+        self.detail = detail
+        super().__init__(
+            f"{code}: provider {provider} cannot be asked: {detail}; find out what "
+            "became of it, and decide with `counterfoil deliveries decide`"
         )

@@ -15,6 +15,8 @@ from application.front_door import RefundOne, SettleOne
 from application.job_kinds import Kinds
 from application.operators.action import Action
 from application.operators.cancel import cancel_job
+from application.operators.deliveries.decide import DecideReview
+from application.operators.deliveries.reconcile import ReconcileDelivery
 from application.operators.maintenance import Maintenance
 from application.operators.operate import Operate
 from application.operators.projections import Projections
@@ -44,7 +46,8 @@ from infrastructure.projecting.switches import projections_over
 from infrastructure.projecting.waiting import at_least
 from infrastructure.providers.panel.http_panel import HttpPanel
 from infrastructure.providers.panel.wire import PanelWire
-from infrastructure.providers.registry.wiring import configure_over
+from infrastructure.providers.registry.wiring import configure_over, reconcile_over
+from infrastructure.reviews.reviews import decide_over
 from infrastructure.settings import Settings
 from projections.event_log import EventLog
 from projections.job_history import JobHistory
@@ -94,6 +97,8 @@ class Services:
     retry: Action
     cancel: Action
     operate: Operate
+    decide: DecideReview
+    reconcile_delivery: ReconcileDelivery
     maintenance: Maintenance
     maintenance_state: MaintenanceState
     queries: Queries
@@ -210,9 +215,8 @@ def _wired(
     extensions: Extensions,
 ) -> Services:
     streams = PostgresStreams(database)
-    guarding = _guarding(settings, place)
-    goods = goods_of(settings, database, guarding.journal)
-    parts = replace(_parts(settings, database, streams, panel), goods=goods)
+    guarding, keys = _guarding(settings, place), settings.data_encryption_keys
+    parts = _parts(settings, database, streams, panel, guarding)
     kinds = product_kinds(parts)
     targets = Targets(parts.streams, streams, kinds)
     return Services(
@@ -232,12 +236,14 @@ def _wired(
         retry=retry_job(targets, parts.units, new_id),
         cancel=cancel_job(targets, parts.units, new_id),
         operate=Operate(streams, parts.units, new_id),
+        decide=decide_over(database, parts.units, four_eyes=settings.four_eyes),
+        reconcile_delivery=reconcile_over(database, keys, parts.units),
         maintenance=Maintenance(PostgresWindows(database), parts.units, new_id),
         maintenance_state=MaintenanceState(database.connection),
         queries=queries_over(database.connection),
         builds=Builds(database),
         projections=projections_over(database, parts.units),
-        providers=configure_over(database, settings.data_encryption_keys, parts.units),
+        providers=configure_over(database, keys, parts.units),
         guarding=guarding,
         restore_guard=guarding.quarantining(database, parts.units),
     )
@@ -248,6 +254,7 @@ def _parts(
     database: Database,
     streams: PostgresStreams,
     panel: HttpPanel | GuardedPanel | None,
+    guarding: Guarding,
 ) -> Parts:
     return Parts(
         streams=streams,
@@ -256,6 +263,7 @@ def _parts(
         panel=panel,
         username_prefix=settings.panel_username_prefix,
         actor=_actor(),
+        goods=goods_of(settings, database, guarding.journal),
     )
 
 

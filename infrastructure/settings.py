@@ -69,6 +69,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """How long running handlers may finish after SIGTERM; None: as long as the longest
     call of the kinds here, and 15 s (mechanisms 23)."""
 
+    four_eyes: bool = False
+    """Whether buying goods again, where nobody knows the end of a purchase, needs a
+    second person."""
+
     @override
     def __repr__(self) -> str:
         """Return the settings with `***` in place of every secret."""
@@ -114,6 +118,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             shutdown_grace_seconds=env.integer(
                 "SHUTDOWN_GRACE_SECONDS", least=LONGEST_CALL_SECONDS
             ),
+            four_eyes=env.flag("FOUR_EYES"),
         )
 
 
@@ -153,6 +158,15 @@ class _Environment:
         if not least <= int(value) <= most:
             raise _wrong(name, f"{int(value)} is out of range", remedy)
         return int(value)
+
+    def flag(self, name: str) -> bool:
+        """Return whether the variable is on; off when it is unset."""
+        value = (self.text(name) or "off").lower()
+        if value not in {"on", "off"}:
+            raise _wrong(
+                name, f"{value[:40]!r} is neither on nor off", "write on or off"
+            )
+        return value == "on"
 
     def conninfo(self, name: str) -> str | None:
         """Return the variable as a connection string; it is never repeated."""

@@ -69,6 +69,8 @@ SELECT j.stream_id AS job_id, j.tenant_id, j.kind, j.queue, j.priority, j.state,
                   AND j.kind = ANY(w.kinds)) AS known,
        CASE WHEN j.kind = 'fulfillment'
             THEN j.args->>'operation_id' END AS operation_id,
+       CASE WHEN j.kind IN ('goods_delivery', 'goods_reconcile')
+            THEN j.args->>'delivery_id' END AS delivery_id,
        j.correlation_id, NULL::timestamptz AS died_at
   FROM counterfoil.jobs j
 """
@@ -85,6 +87,8 @@ SELECT d.stream_id AS job_id, d.tenant_id, d.kind, d.queue, d.priority, d.state,
        NULL::uuid AS waits_behind, true AS known,
        CASE WHEN d.kind = 'fulfillment'
             THEN d.args->>'operation_id' END AS operation_id,
+       CASE WHEN d.kind IN ('goods_delivery', 'goods_reconcile')
+            THEN d.args->>'delivery_id' END AS delivery_id,
        d.correlation_id, d.died_at
   FROM counterfoil.jobs_dead d
 """
@@ -127,6 +131,8 @@ class JobLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     known: bool
     operation_id: str | None
     """The operation that it carries to the panel."""
+    delivery_id: str | None
+    """The goods that it buys, or asks the provider about."""
     correlation_id: str
     died_at: Instant | None
 

@@ -16,6 +16,7 @@ from typing import Final
 import rich_click as click
 
 from api.cli.attempts.history import history
+from api.cli.deliveries.commands import deliveries
 from api.cli.demonstrating import demo
 from api.cli.history import events, why
 from api.cli.jobs import job, jobs
@@ -93,6 +94,7 @@ for _command in (
     retry,
     cancel,
     operate,
+    deliveries,
     maintenance,
     outbox,
     projections,

@@ -17,7 +17,7 @@ from api.installation import Installation
 from application.errors import NotFoundError
 from projections.event_log import EventFilter
 from projections.why import Story
-from projections.why.heads import EntitlementHead
+from projections.why.heads import DeliveryHead, EntitlementHead
 
 _MOST: Final = 10_000
 
@@ -107,8 +107,8 @@ def why(
     r"""Tell why something is as it is: what happened, and what happens next and when.
 
     ID is whatever you have: the shop's order, a customer, a panel user's name, the id
-    of an order, entitlement, operation, job or window of maintenance, or of a request
-    in the panel's book.
+    of an order, entitlement, operation, delivery, job or window of maintenance, or of a
+    request in the panel's book.
 
     \b
     Examples:
@@ -120,7 +120,10 @@ def why(
         story = services.why(key.strip(), tenant_id=tenant, limit=limit)
         budgets = services.budgets
     if story is None:
-        what = "order, customer, panel user, entitlement, operation, job or window"
+        what = (
+            "order, customer, panel user, entitlement, operation, delivery, job or "
+            "window"
+        )
         told = f"{key} of tenant {tenant}; look for it with `counterfoil events`"
         raise NotFoundError(what, told)
     if as_json:
@@ -159,7 +162,21 @@ def _standing(story: Story) -> list[str]:
         f"opened {at(each.opened_at)} by {each.opened_by}"
         for each in story.windows
     ]
-    return [*orders, *entitlements, *operations, *windows]
+    deliveries = [_delivery(each) for each in story.deliveries]
+    return [*orders, *entitlements, *operations, *deliveries, *windows]
+
+
+def _delivery(head: DeliveryHead) -> str:
+    why = head.deferred_code or head.code
+    refunded = head.refunded_minor
+    back = "" if refunded is None else f", {refunded} {head.currency} went back"
+    return (
+        f"delivery {head.stream_id}: line {head.line} of order {head.order_id} at "
+        f"{head.provider}, {head.state}"
+        + ("" if why is None else f" ({why})")
+        + f", {head.purchases} {'purchase' if head.purchases == 1 else 'purchases'}"
+        + back
+    )
 
 
 def _entitlement(head: EntitlementHead) -> str:

@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
+from uuid import UUID
 
 from api.cli.timeline import short
 from api.cli.times import at, distance
 from domain.maintenance.gates import MAINTENANCE_ACTIVE
 from projections.job_line import JobLine
 from projections.why import Story
+from projections.why.heads import DeliveryHead
 
 
 def outlook(story: Story, budgets: Mapping[str, int]) -> list[str]:
@@ -19,7 +21,8 @@ def outlook(story: Story, budgets: Mapping[str, int]) -> list[str]:
         f"job …{short(job.job_id)} ({job.kind}): {_job(job, story, budgets, cancelled)}"
         for job in story.jobs
     ]
-    return [*coming, *_orders(story), *_windows(story)] or [
+    goods = [each for each in map(_goods, story.deliveries) if each]
+    return [*coming, *goods, *_orders(story), *_windows(story)] or [
         "nothing: everything is done"
     ]
 
@@ -30,8 +33,16 @@ def _job(
     if job.state == "running":
         return _running(job, story.now)
     if job.state in {"discarded", "cancelled"}:
+        if job.delivery_id is not None and not _is_failed(job.delivery_id, story):
+            return f"dead because {job.code}; nothing is bought by it any more"
         return _dead(job, is_final=job.operation_id in cancelled)
     return f"{_waiting(job, story)}; {attempts(job, budgets)}"
+
+
+def _is_failed(delivery_id: str, story: Story) -> bool:
+    """Whether a retry would revive the delivery with its job."""
+    states = {str(each.stream_id): each.state for each in story.deliveries}
+    return states.get(delivery_id) == "failed"
 
 
 def _running(job: JobLine, now: datetime) -> str:
@@ -108,12 +119,39 @@ def budget_of(job: JobLine, budgets: Mapping[str, int]) -> int | None:
     return budgets.get(job.kind) if job.max_attempts is None else job.max_attempts
 
 
+def _goods(delivery: DeliveryHead) -> str:
+    """Say what a delivery waits for that no job does; empty: for nothing."""
+    named = f"delivery …{short(delivery.stream_id)}"
+    show = f"`counterfoil deliveries show {delivery.stream_id}`"
+    match delivery.state:
+        case "needs_review":
+            return f"{named}: waits for a person ({delivery.code}): {show}"
+        case "failed":
+            return f"{named}: nothing was bought ({delivery.code}): {show}"
+        case "submitted" if delivery.standing == "accepted":
+            return f"{named}: its provider has it, and delivers later"
+        case "pending" if delivery.deferred_code is not None:
+            return f"{named}: nothing is bought for now ({delivery.deferred_code})"
+        case _:
+            return ""
+
+
 def _windows(story: Story) -> Iterator[str]:
     """Say what ends a window; nothing does but a person."""
     for window in story.windows:
         if window.state == "open":
             until = f"until `counterfoil maintenance close --scope {window.scope}`"
             yield f"window …{short(window.window_id)}: stays open {until}"
+
+
+def _whole(order: UUID, story: Story) -> str:
+    """Say what an order with goods waits for: that everything of it is over."""
+    over = {"delivered", "refunded", "cancelled"}
+    lines = [each for each in story.deliveries if each.order_stream_id == order]
+    left = sum(each.state not in over for each in lines)
+    if left:
+        return f"over when all is, {left} of {len(lines)} lines of goods are not yet"
+    return f"all {len(lines)} lines of goods are over; what that means a job decides"
 
 
 def _orders(story: Story) -> Iterator[str]:
@@ -124,8 +162,12 @@ def _orders(story: Story) -> Iterator[str]:
         if each.order_stream_id is not None
     }
     states = {each.stream_id: each.state for each in story.operations}
+    goods = {each.order_stream_id for each in story.deliveries}
     for order in story.orders:
         if order.state in {"fulfilled", "refunded"}:
+            continue
+        if order.stream_id in goods:
+            yield f"order {order.order_id}: {_whole(order.stream_id, story)}"
             continue
         operation = serving.get(order.stream_id)
         if operation is None:

@@ -21,6 +21,10 @@ _BAD: Final = frozenset(
         "entitlement.drift_detected",
         "fulfillment.attempt_failed",
         "fulfillment.failed",
+        "goods.failed",
+        "goods.purchase_refused",
+        "goods.purchase_unknown",
+        "goods.review_opened",
         "job.attempt_failed",
         "job.discarded",
         "job.lease_expired",
@@ -31,6 +35,7 @@ _GOOD: Final = frozenset(
     {
         "entitlement.drift_resolved",
         "fulfillment.succeeded",
+        "goods.delivered",
         "job.succeeded",
         "order.fulfilled",
         "wallet.credited",
@@ -38,7 +43,12 @@ _GOOD: Final = frozenset(
 )
 
 
-_STREAMS: Final = {"fulfillment": "operation", "wallet": "order", "addon": "order"}
+_STREAMS: Final = {
+    "fulfillment": "operation",
+    "wallet": "order",
+    "addon": "order",
+    "goods": "delivery",
+}
 """What the streams of some tags are called."""
 
 
@@ -161,6 +171,14 @@ def _desired(value: object) -> str:
     return _instant("ends {}")(value.get("ends_at")) if is_object(value) else ""
 
 
+def _sender(value: object) -> str:
+    return f"by {value.get('host')}:{value.get('pid')}" if is_object(value) else ""
+
+
+def _person(form: str) -> Told:
+    return lambda value: form.format(value.get("id")) if is_object(value) else ""
+
+
 _MEMBERS: Final[Mapping[str, Told]] = {
     "order_id": str,
     "action": str,
@@ -203,6 +221,61 @@ _OF_THEIR_OWN: Final[Mapping[str, Mapping[str, Told]]] = {
         "expected": _side("expected {}"),
         "observed": _side("the panel shows {}"),
     },
+    "goods.owed": {
+        "order_id": str,
+        "line": _as("line {}"),
+        "provider": _as("at {}"),
+        "paid_minor": _as("{} minor units"),
+        "currency": str,
+    },
+    "goods.purchase_submitted": {
+        "purchase": _as("purchase {}"),
+        "key": _as("key {}"),
+        "sender": _sender,
+        "deadline": _instant("waits until {}"),
+        "expires_at": _instant("begun until {}"),
+    },
+    "goods.purchase_withdrawn": {"purchase": _as("purchase {}"), "cause": str},
+    "goods.purchase_confirmed": {
+        "decision": _as("decision {}"),
+        "reference": _as("reference {}"),
+    },
+    "goods.purchase_accepted": {
+        "decision": _as("decision {}"),
+        "reference": _as("reference {}"),
+    },
+    "goods.purchase_refused": {
+        "decision": _as("decision {}"),
+        "failure_class": str,
+        "code": str,
+        "next_at": _instant("again {}"),
+    },
+    "goods.purchase_unknown": {
+        "decision": _as("decision {}"),
+        "code": str,
+        "is_sender_gone": _some("its sender has said that its call is over"),
+    },
+    "goods.sender_ended": {"sender": _sender, "how": str},
+    "goods.reconciled": {
+        "decision": _as("decision {}"),
+        "found": _as("the provider says: {}"),
+        "code": str,
+        "reference": _as("reference {}"),
+        "is_conclusive": _some("conclusive"),
+    },
+    "goods.decision_proposed": {
+        "verdict": str,
+        "by": _person("by {}"),
+        "is_override": _some("OVERRIDE"),
+        "evidence": _as("evidence “{}”"),
+    },
+    "goods.review_decided": {
+        "verdict": str,
+        "proposed_by": _person("proposed by {}"),
+        "is_override": _some("OVERRIDE: a sender was not known to be dead"),
+        "evidence": _as("evidence “{}”"),
+    },
+    "goods.delivered": {"reference": _as("reference {}")},
     "maintenance.opened": {
         "scope": str,
         "source": str,

@@ -8,6 +8,7 @@ from uuid import UUID
 
 import msgspec
 
+from application import births
 from application.errors import ApplicationError, StateConflictError, TwinError
 from application.operators.instruction import Instruction, as_given
 from application.operators.refusals import About, Refusals, about_nothing
@@ -16,7 +17,7 @@ from application.operators.target import Target, Targets
 from application.unit import Group, Locked, Refused, UnitOfWork, Written
 from domain.event import Instant
 from domain.operators.events import ActionRefused
-from domain.stream import Change, StreamKind
+from domain.stream import Change, Ref, StreamKind
 
 GONE: Final = Refused("gone")
 """The job moved between its tables after it was found; find it again."""
@@ -83,9 +84,11 @@ class Action:
     def _done(self, key: str, instruction: Instruction) -> Done:
         for _ in range(_ROUNDS):
             target = self.targets.find(key)
+            is_goods = _id_of(target, StreamKind.DELIVERY) is not None
+            born = (Ref(StreamKind.JOB, self.refusals.ids()),) if is_goods else ()
             group = Group(
-                refs=target.refs,
-                decide=partial(self.decide, target),
+                refs=(*target.refs, *born),
+                decide=partial(_with_births, self.decide, target, born),
                 meta=instruction.meta(target.correlation_id),
                 needs_room=self.needs_room,
             )
@@ -124,6 +127,7 @@ class Action:
             events=tuple(
                 event.tag
                 for change in sorted(written.changes, key=_jobs_first)
+                if change.ref in target.refs
                 for event in change.events
             ),
             position=written.position or self._position_of(target),
@@ -139,6 +143,24 @@ class Action:
         if last is None:
             return about_nothing(key)
         return About(last.tenant_id, last.correlation_id)
+
+
+def _with_births(
+    decide: Decide,
+    target: Target,
+    born: tuple[Ref, ...],
+    locked: Locked,
+    now: Instant,
+) -> tuple[Change, ...] | Refused:
+    """Return what the action changes, and the job that follows from a last change."""
+    changes = decide(target, locked, now)
+    if isinstance(changes, Refused):
+        return changes
+    ids = iter(ref.id for ref in born)
+    following = (
+        births.after_delivery(lambda: next(ids), change, now) for change in changes
+    )
+    return (*changes, *(job for jobs in following for job in jobs))
 
 
 def _id_of(target: Target, kind: StreamKind) -> UUID | None:

@@ -33,7 +33,9 @@ from domain.stream import Change, Ref, StreamKind
 
 _OPERATOR = "operator"
 _CARRYING = "carrying others"
+_DOUBTFUL = "bought twice, perhaps"
 _LIVE = frozenset({Stage.WAITING, Stage.RUNNING})
+_UNSUBMITTED = frozenset({DeliveryStage.PENDING, DeliveryStage.FAILED})
 
 
 def cancel_job(targets: Targets, units: UnitOfWork, ids: Ids) -> Action:
@@ -58,7 +60,8 @@ def _decide(
         return Refused(f"operation_{_CARRYING}")
     delivery = state_of(locked, target.record, GoodsDelivery)
     if delivery is not None and _is_kept(delivery):
-        return Refused(f"delivery_{delivery.stage}")
+        is_doubtful = delivery.stage in _UNSUBMITTED
+        return Refused(f"delivery_{_DOUBTFUL if is_doubtful else delivery.stage}")
     job = state_of(locked, target.job, Job)
     if target.job is not None and job is None:
         return GONE
@@ -76,7 +79,7 @@ def _decide(
 
 def _is_kept(delivery: GoodsDelivery) -> bool:
     """Whether a purchase is open or done, or the money is back: no cancel undoes it."""
-    if delivery.stage in {DeliveryStage.PENDING, DeliveryStage.FAILED}:
+    if delivery.stage in _UNSUBMITTED:
         return delivery.is_doubtful
     return delivery.stage is not DeliveryStage.CANCELLED
 
@@ -108,5 +111,20 @@ def _remedy(what: str, stage: str) -> str:
             return "ask again"
         case _ if stage == _CARRYING:
             return "what was paid before it waits for it: refund its own order instead"
+        case "submitted":
+            return (
+                "its provider may have bought it: `counterfoil deliveries reconcile` "
+                "asks, and what nobody can tell comes into review"
+            )
+        case "needs_review":
+            return (
+                "find out whether it was bought, and say so: `counterfoil deliveries "
+                "decide` (not_purchased gives the money back)"
+            )
+        case _ if stage == _DOUBTFUL:
+            return (
+                "a person bought again where nobody knew the end of a purchase; its "
+                "job goes on, or it comes into review"
+            )
         case _:
             return FINAL

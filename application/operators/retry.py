@@ -67,6 +67,15 @@ def _remedy(what: str, stage: str) -> str:
     match stage:
         case "waiting" | "running" | "changing" | "pending" | "retrying":
             return "it runs without a person's help; `counterfoil why` says when"
+        case "needs_review":
+            return (
+                "find out whether it was bought, and say so: `counterfoil deliveries "
+                "decide` (buy_again buys anew)"
+            )
+        case "submitted":
+            return "it is asked about, or reviewed; `counterfoil why` says what is next"
+        case "failed":
+            return "its job is gone: cancel it, and settle a new order instead"
         case "cancelled":
             return f"a cancelled {what} stays so; settle a new order instead"
         case _:

@@ -17,6 +17,7 @@ from projections.queries.letters.listing import ENDED, OPEN
 from projections.queries.listing import Listing
 from projections.queries.page import Edge
 from projections.queries.records.audit import AUDIT
+from projections.queries.records.deliveries import DELIVERIES
 from projections.queries.records.drifts import DRIFTS
 from projections.queries.records.entitlements import ENTITLEMENTS
 from projections.queries.records.operations import OPERATIONS
@@ -79,6 +80,12 @@ CASES: Final = [
         {"applied": "what the panel has"},
     ),
     Case("orders", ORDERS, records.ORDERS),
+    Case(
+        "deliveries",
+        DELIVERIES,
+        records.DELIVERIES,
+        {"order_stream_id": "what an order waits for"},
+    ),
     Case("entitlements", ENTITLEMENTS, records.ENTITLEMENTS),
     Case("drifts", DRIFTS, records.DRIFTS, {"pkey": "the fold"}),
     Case("audit", AUDIT, records.AUDIT),

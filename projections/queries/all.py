@@ -10,8 +10,10 @@ from projections.queries.letters import Letters
 from projections.queries.outbox.lag import OutboxLag
 from projections.queries.projections import ProjectionList
 from projections.queries.records.audit import AuditList
+from projections.queries.records.deliveries import DeliveryList
 from projections.queries.records.drifts import DriftList
 from projections.queries.records.entitlements import EntitlementList
+from projections.queries.records.evidence import DeliveryEvidence
 from projections.queries.records.operations import OperationList
 from projections.queries.records.orders import OrderList
 
@@ -29,6 +31,10 @@ class Queries:
     jobs: JobRecords
     """Every job that ever was."""
     operations: OperationList
+    deliveries: DeliveryList
+    """Goods, and what became of them."""
+    evidence: DeliveryEvidence
+    """Everything of one delivery, as it is now."""
     orders: OrderList
     """And what waits for what."""
     entitlements: EntitlementList
@@ -48,6 +54,8 @@ def queries_over(lend: Lend) -> Queries:
         holders=FeedHolders(lend),
         jobs=JobRecords(lend),
         operations=OperationList(lend),
+        deliveries=DeliveryList(lend),
+        evidence=DeliveryEvidence(lend),
         orders=OrderList(lend),
         entitlements=EntitlementList(lend),
         drifts=DriftList(lend),

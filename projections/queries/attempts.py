@@ -1,4 +1,4 @@
-"""Attempt history: of one job, one operation or one order; and how many there were.
+"""Attempt history: of a job, an operation, a delivery or an order; and how many.
 
 Oldest first, as it happened.  What is told has a position: everything up to it is in.
 """
@@ -92,6 +92,7 @@ SELECT w.type, n.n
 _WORDS: Final = {
     "job.enqueued": "job",
     "fulfillment.requested": "operation",
+    "goods.owed": "delivery",
     "order.paid": "order",
     "addon.purchased": "order",
     "wallet.credited": "order",
@@ -103,18 +104,18 @@ _NOTHING: Final = sql.SQL("")
 
 
 class AttemptLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """One change of one job or operation."""
+    """One change of one job, operation or delivery."""
 
     stream_id: UUID
     stream_kind: str
-    """`job` or `operation`."""
+    """`job`, `operation` or `delivery`."""
     version: int
     position: int
     tenant_id: str
     type: str
     """What happened: the tag of its event."""
-    status: str
-    """The state afterwards."""
+    status: str | None
+    """The state afterwards; None: the event alone does not tell it."""
     attempt: int | None
     """Attempts spent, where the event counts them."""
     code: str | None
@@ -130,7 +131,7 @@ class HistoryFilter(msgspec.Struct, frozen=True, kw_only=True):
     """Whose history is wanted, and which page of it."""
 
     key: str
-    """A job, an operation, the shop's order or ours, or a correlation."""
+    """A job, an operation, a delivery, the shop's order or ours, or a correlation."""
     tenant_id: str = "default"
     """Whose order or correlation it is."""
     after: int = 0
@@ -149,7 +150,7 @@ class History(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """One page of a history, how often what happened in all of it, and as of when."""
 
     of: str
-    """`job`, `operation`, `order` or `correlation`: what the id stands for."""
+    """`job`, `operation`, `delivery`, `order` or `correlation`: what the id is."""
     items: tuple[AttemptLine, ...]
     next: int | None
     """Read on after this position; None: this was the end."""
@@ -158,7 +159,7 @@ class History(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class AttemptCounts(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """How often what has happened to all jobs and operations, and as of when."""
+    """How often what has happened to everything, and as of when."""
 
     counts: tuple[TypeCount, ...]
     as_of: AsOf

@@ -41,6 +41,7 @@ JOBS: Final = Listing(
         "error_code": Field("error_code", "text"),
         "correlation": Field("correlation_id", "text"),
         "operation": Field("operation_id", "uuid"),
+        "delivery": Field("delivery_id", "uuid"),
         # A worker is its host, or one life of it.
         "worker": Field("owner_host", "text"),
         "boot": Field("owner_boot", "uuid"),

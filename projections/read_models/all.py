@@ -6,6 +6,7 @@ from typing import Any, Final
 from projections.read_models.attempts import Attempts
 from projections.read_models.audit import Audit
 from projections.read_models.dead_letters import DeadLetters
+from projections.read_models.deliveries import Deliveries
 from projections.read_models.drifts import Drifts
 from projections.read_models.entitlements import Entitlements
 from projections.read_models.jobs import Jobs
@@ -22,6 +23,7 @@ ALL: Final[tuple[AnyProjection, ...]] = (
     Attempts(),
     DeadLetters(),
     Operations(),
+    Deliveries(),
     Orders(),
     Entitlements(),
     Drifts(),

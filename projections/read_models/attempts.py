@@ -1,4 +1,4 @@
-"""Attempt history: one row for each change of a job or an operation.
+"""Attempt history: one row for each change of a job, an operation or a delivery.
 
 What happened, when, under which attempt, with which code, and who did it; never
 arguments, results, texts of errors or what a panel answered.
@@ -13,14 +13,19 @@ import msgspec
 
 from domain.event import Event, Instant
 from domain.fulfillment import events as operations
+from domain.goods import events as goods
 from domain.jobs import events as jobs
 from domain.recorded import RecordedEvent
 from projections.read_models.projection import Key, Projection
 
 JOB: Final = "job"
 OPERATION: Final = "operation"
+DELIVERY: Final = "delivery"
 
-STATUSES: Final[Mapping[type[Event], str]] = MappingProxyType(
+_KINDS: Final = {"job": JOB, "fulfillment": OPERATION, "goods": DELIVERY}
+"""By the first word of a tag."""
+
+STATUSES: Final[Mapping[type[Event], str | None]] = MappingProxyType(
     {
         jobs.Enqueued: "waiting",
         jobs.Claimed: "running",
@@ -44,33 +49,53 @@ STATUSES: Final[Mapping[type[Event], str]] = MappingProxyType(
         operations.Failed: "failed",
         operations.Cancelled: "cancelled",
         operations.Retried: "pending",
+        goods.Owed: "pending",
+        goods.PurchaseSubmitted: "submitted",
+        goods.PurchaseWithdrawn: None,
+        goods.PurchaseConfirmed: None,
+        goods.PurchaseAccepted: "submitted",
+        goods.PurchaseRefused: "pending",
+        goods.PurchaseUnknown: None,
+        goods.SenderEnded: None,
+        goods.Reconciled: None,
+        goods.ReviewOpened: "needs_review",
+        goods.DecisionProposed: "needs_review",
+        goods.ReviewDecided: None,
+        goods.Deferred: "pending",
+        goods.Delivered: "delivered",
+        goods.Failed: "failed",
+        goods.Refunded: "refunded",
+        goods.Cancelled: "cancelled",
+        goods.Retried: "pending",
     }
 )
-"""The state of a job or an operation after each event."""
+"""The state after each event; None: the event alone does not tell it."""
 
 TYPES: Final = tuple(event.tag for event in STATUSES)
 """Every type that a row may have."""
 
 
 class AttemptRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One change of one job or operation."""
+    """One change of one job, operation or delivery."""
 
     stream_id: UUID
     version: int
     tenant_id: str
     stream_kind: str
-    """`job` or `operation`."""
+    """`job`, `operation` or `delivery`."""
     position: int
     type: str
     """The tag of its event: what happened."""
-    status: str
-    """The state afterwards."""
+    status: str | None
+    """The state afterwards; None: this event alone does not tell it."""
     attempt: int | None
-    """Attempts spent, where the event counts them."""
+    """Attempts spent, where the event counts them; of goods, purchases."""
     code: str | None
-    """Why: a failure's code, or the cause of a wait."""
+    """Why: a failure's code, or the cause of a wait; what a provider or a person
+    said."""
     error_code: str | None
-    """What the last attempt of a discarded job met."""
+    """What the last attempt of a discarded job met; of a refused purchase its
+    class."""
     correlation_id: str
     recorded_at: Instant
     actor_type: str
@@ -80,9 +105,10 @@ class AttemptRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Attempts(Projection[AttemptRow]):
-    """Folds every event of jobs and operations into a row of its own."""
+    """Folds every event of jobs, operations and deliveries into a row of its own."""
 
     name = "attempts"
+    schema = 2
     row = AttemptRow
     key = ("stream_id", "version")
     events = tuple(STATUSES)
@@ -105,16 +131,48 @@ class Attempts(Projection[AttemptRow]):
             stream_id=recorded.stream_id,
             version=recorded.version,
             tenant_id=recorded.tenant_id,
-            stream_kind=JOB if is_job else OPERATION,
+            stream_kind=_KINDS[event.tag.partition(".")[0]],
             position=recorded.position,
             type=event.tag,
             status=STATUSES[type(event)],
-            attempt=getattr(event, "attempt", None),
-            code=getattr(event, "code", getattr(event, "cause", None)),
-            error_code=getattr(event, "error_code", None),
+            attempt=_attempt(event),
+            code=_code(event),
+            error_code=_error_code(event),
             correlation_id=meta.correlation_id,
             recorded_at=recorded.recorded_at,
             actor_type=meta.actor.type,
             actor_id=meta.actor.id,
             token=getattr(event, "token", None) if is_job else meta.causation.token,
         )
+
+
+def _attempt(event: Event) -> int | None:
+    match event:
+        case (
+            goods.PurchaseSubmitted() | goods.PurchaseWithdrawn() | goods.SenderEnded()
+        ):
+            return event.purchase
+        case _:
+            return getattr(event, "attempt", None)
+
+
+def _code(event: Event) -> str | None:
+    match event:
+        case goods.Reconciled():
+            return event.found
+        case goods.DecisionProposed() | goods.ReviewDecided():
+            return event.verdict
+        case goods.SenderEnded():
+            return event.how
+        case _:
+            return getattr(event, "code", getattr(event, "cause", None))
+
+
+def _error_code(event: Event) -> str | None:
+    match event:
+        case goods.Reconciled():
+            return event.code
+        case goods.PurchaseRefused():
+            return event.failure_class
+        case _:
+            return getattr(event, "error_code", None)

@@ -15,6 +15,8 @@ from domain.event import Event, Instant
 from domain.fulfillment import events as operations
 from domain.fulfillment.events import FulfillmentEvent
 from domain.fulfillment.operations import BY_OPERATORS
+from domain.goods import events as goods
+from domain.goods.events import GoodsEvent
 from domain.jobs import events as jobs
 from domain.jobs.events import JobEvent
 from domain.maintenance.events import MaintenanceEvent
@@ -49,6 +51,11 @@ _WORKERS_ALONE: Final = frozenset[type[Event]](
         operations.Interrupted,
         operations.Parked,
         operations.Succeeded,
+        goods.PurchaseSubmitted,
+        goods.PurchaseWithdrawn,
+        goods.PurchaseConfirmed,
+        goods.PurchaseAccepted,
+        goods.PurchaseRefused,
     }
 )
 """What is written under a lease: no person can, and it is most of the log."""
@@ -95,12 +102,14 @@ class Audit(Projection[AuditRow]):
     """One row for each event of an operator."""
 
     name: ClassVar[str] = "audit"
+    schema: ClassVar[int] = 2
     row = AuditRow
     key: ClassVar[tuple[str, ...]] = ("position",)
     events: ClassVar[Collection[type[Event]]] = _classes(
         OrderEvent.__value__,
         EntitlementEvent.__value__,
         FulfillmentEvent.__value__,
+        GoodsEvent.__value__,
         JobEvent.__value__,
         MaintenanceEvent.__value__,
         OperatorEvent.__value__,
@@ -147,12 +156,13 @@ _KINDS: Final = {
     "addon": "order",
     "fulfillment": "operation",
     "credential": "provider",
+    "goods": "delivery",
 }
 """By the first word of a tag; the others say the kind themselves."""
 
 
 _WITHOUT_STREAM: Final = frozenset(
-    {"maintenance", "projection", "provider", "credential"}
+    {"delivery", "maintenance", "projection", "provider", "credential"}
 )
 """Kinds that a refused action names itself: `open_maintenance`."""
 

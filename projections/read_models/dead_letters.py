@@ -1,13 +1,14 @@
 """Dead letters: what nothing will run again without a person.
 
- none ──► open ──► ended      by a person's retry, or cancel of the operation
-           ▲         │
+ none ──► open ──► ended      by a person's retry, cancel or decision; a review also
+           ▲         │         by what a provider says late
            └─────────┘        it has died again: the same row, a new letter
 
-One row for each job and operation that is not over for good or has died once; it
-never comes back by itself.  A dead fulfilment job and its failed operation are one
-letter, the operation's: whoever ends such a job fails the operation in the same
-transaction, unless that had ended by itself, and then nobody has to do anything.
+One row for each job, operation and delivery that is not over for good or has died
+once; it never comes back by itself.  A dead job and the record that it serves are one
+letter, the record's: whoever ends such a job fails the operation, or has the delivery
+reviewed, in the same transaction, unless that had ended by itself, and then nobody has
+to do anything.  Goods that are given up and refunded at once were nobody's letter.
 """
 
 import re
@@ -19,6 +20,7 @@ from msgspec.structs import replace
 
 from domain.event import Actor, Event, Instant
 from domain.fulfillment import events as operations
+from domain.goods import events as goods
 from domain.jobs import events as jobs
 from domain.recorded import RecordedEvent
 from projections.read_models.projection import Key, Projection
@@ -29,12 +31,20 @@ ENDED: Final = "ended"
 
 JOB: Final = "job"
 OPERATION: Final = "operation"
+DELIVERY: Final = "delivery"
 
 RETRIED: Final = "retried"
 CANCELLED: Final = "cancelled"
+DECIDED: Final = "decided"
+DELIVERED: Final = "delivered"
+REFUNDED: Final = "refunded"
 
 CARRIER: Final = "fulfillment"
 """Kind of the jobs that carry operations; an operation's letter is of this kind."""
+BUYER: Final = "goods_delivery"
+"""Kind of the jobs that buy goods; a delivery's letter is of this kind."""
+CARRIERS: Final = frozenset({CARRIER, BUYER, "goods_reconcile"})
+"""Kinds of jobs whose deaths are told by the records that they serve."""
 
 _CARRIERS_QUEUE: Final = "critical"  # of all that a customer has paid for
 _FANOUT: Final = "order_fanout"
@@ -46,16 +56,16 @@ _ABOUT: Final = re.compile(
 
 
 class LetterRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One job or operation, and the letter that it is or was last."""
+    """One job, operation or delivery, and the letter that it is or was last."""
 
     stream_id: UUID
     tenant_id: str
     stream_kind: str
-    """`job` or `operation`."""
+    """`job`, `operation` or `delivery`."""
     state: str
     """`none` (no letter yet), `open` or `ended`."""
     kind: str
-    """The job's; an operation's letter has that of the job that carries it."""
+    """The job's; a record's letter has that of the job that serves it."""
     queue: str
     operation: str | None
     """Which operation it is; None of a job."""
@@ -69,11 +79,11 @@ class LetterRow(msgspec.Struct, frozen=True, kw_only=True):
     error_code: str | None
     """What its last attempt met, where the code does not say it."""
     attempt: int
-    """Attempts spent."""
+    """Attempts spent; of goods, decisions to buy."""
     died_at: Instant | None
     ended_at: Instant | None
     ended_how: str | None
-    """`retried` or `cancelled`."""
+    """`retried`, `cancelled`, `decided`, `delivered` or `refunded`."""
     ended_by_type: str | None
     ended_by: str | None
     """The id of who ended it."""
@@ -82,9 +92,10 @@ class LetterRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DeadLetters(Projection[LetterRow]):
-    """Folds jobs without a record, and operations."""
+    """Folds jobs without a record, operations and deliveries."""
 
     name = "dead_letters"
+    schema = 2
     row = LetterRow
     key = ("stream_id",)
     events = (
@@ -97,6 +108,14 @@ class DeadLetters(Projection[LetterRow]):
         operations.Failed,
         operations.Cancelled,
         operations.Retried,
+        goods.Owed,
+        goods.ReviewOpened,
+        goods.ReviewDecided,
+        goods.Delivered,
+        goods.Failed,
+        goods.Refunded,
+        goods.Cancelled,
+        goods.Retried,
     )
 
     @override
@@ -105,7 +124,8 @@ class DeadLetters(Projection[LetterRow]):
 
     @override
     def is_birth(self, recorded: RecordedEvent) -> bool:
-        return isinstance(recorded.event, jobs.Enqueued | operations.Requested)
+        births = jobs.Enqueued | operations.Requested | goods.Owed
+        return isinstance(recorded.event, births)
 
     @override
     def fold(
@@ -116,6 +136,8 @@ class DeadLetters(Projection[LetterRow]):
                 return _job(event, recorded)
             case operations.Requested() as event:
                 return _operation(event, recorded)
+            case goods.Owed() as event:
+                return _delivery(event, recorded)
             case _ if row is None:
                 return None
             case event:
@@ -123,14 +145,14 @@ class DeadLetters(Projection[LetterRow]):
 
 
 def _is_carrier(recorded: RecordedEvent) -> bool:
-    """Whether a job is born that serves an operation, so that its death is told there.
+    """Whether a job is born that serves a record, so that its death is told there.
 
     Whoever else asks for a job of that kind, through the front door, owns its death.
     """
     event = recorded.event
     return (
         isinstance(event, jobs.Enqueued)
-        and event.kind == CARRIER
+        and event.kind in CARRIERS
         and recorded.meta.actor.type != "shop"
         and _about(event) is not None
     )
@@ -143,43 +165,37 @@ def _about(event: jobs.Enqueued) -> UUID | None:
 
 
 def _job(event: jobs.Enqueued, recorded: RecordedEvent) -> LetterRow:
-    return LetterRow(
-        stream_id=recorded.stream_id,
-        tenant_id=recorded.tenant_id,
-        stream_kind=JOB,
-        state=NONE,
-        kind=event.kind,
-        queue=event.queue,
-        operation=None,
-        job_id=recorded.stream_id,
-        order_stream_id=_about(event) if event.kind == _FANOUT else None,
-        entitlement_id=None,
-        correlation_id=recorded.meta.correlation_id,
-        code=None,
-        error_code=None,
-        attempt=0,
-        died_at=None,
-        ended_at=None,
-        ended_how=None,
-        ended_by_type=None,
-        ended_by=None,
-        created_at=recorded.recorded_at,
-        updated_at=recorded.recorded_at,
-    )
+    row = _born(recorded, JOB, event.kind, event.queue)
+    order = _about(event) if event.kind == _FANOUT else None
+    return replace(row, job_id=recorded.stream_id, order_stream_id=order)
 
 
 def _operation(event: operations.Requested, recorded: RecordedEvent) -> LetterRow:
+    return replace(
+        _born(recorded, OPERATION, CARRIER, _CARRIERS_QUEUE),
+        operation=event.operation,
+        order_stream_id=event.order,
+        entitlement_id=event.entitlement,
+    )
+
+
+def _delivery(event: goods.Owed, recorded: RecordedEvent) -> LetterRow:
+    row = _born(recorded, DELIVERY, BUYER, _CARRIERS_QUEUE)
+    return replace(row, order_stream_id=event.order)
+
+
+def _born(recorded: RecordedEvent, of: str, kind: str, queue: str) -> LetterRow:
     return LetterRow(
         stream_id=recorded.stream_id,
         tenant_id=recorded.tenant_id,
-        stream_kind=OPERATION,
+        stream_kind=of,
         state=NONE,
-        kind=CARRIER,
-        queue=_CARRIERS_QUEUE,
-        operation=event.operation,
+        kind=kind,
+        queue=queue,
+        operation=None,
         job_id=None,
-        order_stream_id=event.order,
-        entitlement_id=event.entitlement,
+        order_stream_id=None,
+        entitlement_id=None,
         correlation_id=recorded.meta.correlation_id,
         code=None,
         error_code=None,
@@ -206,6 +222,8 @@ def _later(row: LetterRow, event: Event, recorded: RecordedEvent) -> LetterRow |
             return replace(died, job_id=recorded.meta.causation.job)
         case jobs.Retried() | operations.Retried():
             return _ended(row, RETRIED, recorded)
+        case _ if row.stream_kind == DELIVERY:
+            return _of_goods(row, event, recorded)
         case operations.Cancelled() if row.state == OPEN:
             return _ended(row, CANCELLED, recorded)
         case jobs.Succeeded() | operations.Succeeded() | operations.Cancelled():
@@ -213,6 +231,33 @@ def _later(row: LetterRow, event: Event, recorded: RecordedEvent) -> LetterRow |
             return None if row.state == NONE else row
         case _:
             return row
+
+
+def _of_goods(
+    row: LetterRow, event: Event, recorded: RecordedEvent
+) -> LetterRow | None:
+    match event:
+        case goods.ReviewOpened(code=code, decision=decision):
+            died = _died(row, code, decision, recorded)
+            return replace(died, job_id=recorded.meta.causation.job)
+        case goods.Failed(code=code):
+            died = _died(row, code, 0, recorded)
+            return replace(died, job_id=recorded.meta.causation.job)
+        case goods.Retried():
+            return _ended(row, RETRIED, recorded)
+        case goods.ReviewDecided():
+            return _ended(row, DECIDED, recorded)
+        case goods.Cancelled() if row.state == OPEN:
+            return _ended(row, CANCELLED, recorded)
+        case goods.Delivered() if row.state == OPEN:
+            return _ended(row, DELIVERED, recorded)
+        case goods.Refunded() if row.state == OPEN:
+            # What a worker refunds as soon as it is given up has waited for nobody.
+            is_persons = recorded.meta.actor.type == "operator"
+            return _ended(row, REFUNDED, recorded) if is_persons else None
+        case _:
+            # Over for good: what has never been a letter will never be one.
+            return None if row.state == NONE else row
 
 
 def _died(

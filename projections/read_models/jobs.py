@@ -30,6 +30,8 @@ from domain.jobs.events import (
 from domain.recorded import RecordedEvent
 from projections.read_models.projection import Key, Projection
 
+_OF_GOODS: Final = frozenset({"goods_delivery", "goods_reconcile"})
+
 type Changes = dict[str, Any]
 """Columns of a row and what they hold from now on."""
 
@@ -78,6 +80,8 @@ class JobRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The order whose dues it decides."""
     order_id: str | None
     """The order that it takes back, by the shop's own id."""
+    delivery_id: UUID | None
+    """The goods that it buys, or asks the provider about."""
 
 
 def _born(recorded: RecordedEvent, event: Enqueued) -> JobRow:
@@ -117,6 +121,7 @@ def _born(recorded: RecordedEvent, event: Enqueued) -> JobRow:
         order_id=(
             _text(args.get("order_id")) if event.kind == "order_refund" else None
         ),
+        delivery_id=_id(args.get("delivery_id")) if event.kind in _OF_GOODS else None,
     )
 
 
@@ -251,6 +256,7 @@ class Jobs(Projection[JobRow]):
     """Folds each job's stream into its row."""
 
     name = "jobs"
+    schema = 2
     row = JobRow
     key = ("stream_id",)
     events: ClassVar[Collection[type[Event]]] = (Enqueued, *_CHANGES)

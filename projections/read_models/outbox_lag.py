@@ -53,6 +53,7 @@ class OutboxLag(Projection[OutboxCount]):
     """Counts messages; every event's order would give the same."""
 
     name: ClassVar[str] = "outbox_lag"
+    schema: ClassVar[int] = 2
     row = OutboxCount
     key: ClassVar[tuple[str, ...]] = (
         "span",

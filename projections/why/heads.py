@@ -29,6 +29,14 @@ SELECT stream_id, entitlement_id, order_stream_id, operation, state, desired_ver
  ORDER BY stream_id
 """
 
+_DELIVERIES: Final = """
+SELECT stream_id, order_stream_id, order_id, line, provider, state, standing, purchases,
+       code, deferred_code, next_at, paid_minor, currency, refunded_minor
+  FROM counterfoil.deliveries
+ WHERE stream_id = ANY(%(ids)s)
+ ORDER BY order_stream_id, line
+"""
+
 _ENTITLEMENTS: Final = """
 SELECT t.stream_id, t.customer_id, t.slot, t.username, t.desired_version,
        (t.desired->>'ends_at')::timestamptz AS ends_at,
@@ -89,6 +97,25 @@ class OperationHead(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     covered_by: UUID | None
 
 
+class DeliveryHead(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Where a delivery of goods stands."""
+
+    stream_id: UUID
+    order_stream_id: UUID
+    order_id: str
+    line: int
+    provider: str
+    state: str
+    standing: str
+    purchases: int
+    code: str | None
+    deferred_code: str | None
+    next_at: Instant | None
+    paid_minor: int
+    currency: str
+    refunded_minor: int | None
+
+
 class EntitlementHead(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """What a customer is owed, and what the panel showed last."""
 
@@ -116,6 +143,7 @@ class Heads(msgspec.Struct, frozen=True, kw_only=True):
     orders: tuple[OrderHead, ...]
     entitlements: tuple[EntitlementHead, ...]
     operations: tuple[OperationHead, ...]
+    deliveries: tuple[DeliveryHead, ...]
     jobs: tuple[JobLine, ...]
     windows: tuple[WindowLine, ...]
 
@@ -131,6 +159,9 @@ def read_heads(connection: psycopg.Connection[Any], related: Related) -> Heads:
         entitlements=_rows(connection, EntitlementHead, _ENTITLEMENTS, entitled),
         operations=_rows(
             connection, OperationHead, _OPERATIONS, {"ids": related.operations}
+        ),
+        deliveries=_rows(
+            connection, DeliveryHead, _DELIVERIES, {"ids": related.deliveries}
         ),
         jobs=tuple(read_lines(connection, _JOBS, {"ids": related.jobs})),
         windows=_rows(connection, WindowLine, _WINDOWS, {"ids": related.windows}),

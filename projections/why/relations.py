@@ -2,6 +2,7 @@
 
 customer ─► entitlement ─► operations ─► their orders ─► jobs
 order ────► its operation ─► whatever covers it ──────► jobs
+      └───► its goods ────────────────────────────────► jobs
 """
 
 from typing import Any, Final, LiteralString
@@ -15,12 +16,16 @@ from projections.why.subject import Subject
 
 # A refund's job names its order by the shop's own id.
 _SERVED: Final = """
-SELECT CASE WHEN data->'args' ? 'operation_id' THEN 'operation' ELSE 'order' END,
-       coalesce(data->'args'->>'operation_id', data->'args'->>'order_stream_id')
+SELECT CASE WHEN data->'args' ? 'operation_id' THEN 'operation'
+            WHEN data->'args' ? 'delivery_id' THEN 'delivery'
+            ELSE 'order' END,
+       coalesce(data->'args'->>'operation_id', data->'args'->>'delivery_id',
+                data->'args'->>'order_stream_id')
   FROM counterfoil.events
  WHERE stream_id = %(id)s
    AND version = 1
-   AND data->>'kind' IN ('fulfillment', 'order_fanout')
+   AND data->>'kind' IN ('fulfillment', 'goods_delivery', 'goods_reconcile',
+                         'order_fanout', 'order_completion')
  UNION ALL
 SELECT 'order', o.stream_id::text
   FROM counterfoil.events e
@@ -62,6 +67,18 @@ SELECT order_stream_id
         OR (entitlement_id = ANY(%(entitlements)s) AND operation <> 'reconcile'))
 """
 
+_ORDERS_OF_GOODS: Final = """
+SELECT order_stream_id
+  FROM counterfoil.deliveries
+ WHERE stream_id = ANY(%(deliveries)s)
+"""
+
+_DELIVERIES: Final = """
+SELECT stream_id
+  FROM counterfoil.deliveries
+ WHERE order_stream_id = ANY(%(orders)s)
+"""
+
 # A job that has succeeded has no head: what it wrote about the operation names it.
 _JOBS: Final = """
 SELECT k.job_id
@@ -90,6 +107,26 @@ SELECT d.stream_id
   JOIN counterfoil.jobs_dead d
        ON d.tenant_id = o.tenant_id AND d.unique_key = 'fulfillment:' || o.stream_id
  WHERE o.stream_id = ANY(%(operations)s)
+ UNION
+SELECT (e.meta->'causation'->>'job')::uuid
+  FROM counterfoil.events e
+ WHERE e.stream_id = ANY(%(deliveries)s)
+   AND e.version > 1
+   AND e.meta->'causation' ? 'job'
+ UNION
+SELECT j.stream_id
+  FROM counterfoil.deliveries g
+ CROSS JOIN (VALUES ('goods_delivery:'), ('goods_reconcile:')) k(kind)
+  JOIN counterfoil.jobs j
+       ON j.tenant_id = g.tenant_id AND j.unique_key = k.kind || g.stream_id
+ WHERE g.stream_id = ANY(%(deliveries)s)
+ UNION
+SELECT d.stream_id
+  FROM counterfoil.deliveries g
+ CROSS JOIN (VALUES ('goods_delivery:'), ('goods_reconcile:')) k(kind)
+  JOIN counterfoil.jobs_dead d
+       ON d.tenant_id = g.tenant_id AND d.unique_key = k.kind || g.stream_id
+ WHERE g.stream_id = ANY(%(deliveries)s)
 """
 
 
@@ -100,6 +137,7 @@ class Related(msgspec.Struct, frozen=True, kw_only=True):
     entitlements: list[UUID]
     """Told whole; of other entitlements only what the jobs here did to them."""
     operations: list[UUID]
+    deliveries: list[UUID]
     jobs: list[UUID]
     windows: list[UUID]
     """Of maintenance; nothing else belongs to one."""
@@ -111,6 +149,7 @@ class Related(msgspec.Struct, frozen=True, kw_only=True):
             *self.orders,
             *self.entitlements,
             *self.operations,
+            *self.deliveries,
             *self.jobs,
             *self.windows,
         ]
@@ -120,7 +159,14 @@ def find_related(connection: psycopg.Connection[Any], subject: Subject) -> Relat
     """Return the streams around a subject."""
     roots = {
         kind: {root.stream_id for root in subject.roots if root.kind == kind}
-        for kind in ("order", "entitlement", "operation", "job", "maintenance")
+        for kind in (
+            "order",
+            "entitlement",
+            "operation",
+            "delivery",
+            "job",
+            "maintenance",
+        )
     }
     for job in roots["job"]:
         for kind, served in connection.execute(_SERVED, {"id": job}).fetchall():
@@ -128,15 +174,20 @@ def find_related(connection: psycopg.Connection[Any], subject: Subject) -> Relat
     told: dict[str, object] = {
         "operations": list(roots["operation"]),
         "entitlements": list(roots["entitlement"]),
+        "deliveries": list(roots["delivery"]),
     }
     orders = roots["order"] | _ids(connection, _ORDERS, told)
+    orders |= _ids(connection, _ORDERS_OF_GOODS, told)
     told["orders"] = list(orders)
     operations = _ids(connection, _OPERATIONS, told)
     told["operations"] = list(operations)
+    deliveries = roots["delivery"] | _ids(connection, _DELIVERIES, told)
+    told["deliveries"] = list(deliveries)
     return Related(
         orders=sorted(orders),
         entitlements=sorted(roots["entitlement"]),
         operations=sorted(operations),
+        deliveries=sorted(deliveries),
         jobs=sorted(roots["job"] | _ids(connection, _JOBS, told)),
         windows=sorted(roots["maintenance"]),
     )

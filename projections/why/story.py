@@ -13,6 +13,7 @@ from projections.log_event import COLUMNS, LogEvent, read_events
 from projections.maintenance import WindowLine
 from projections.moment import read_moment
 from projections.why.heads import (
+    DeliveryHead,
     EntitlementHead,
     Heads,
     OperationHead,
@@ -68,6 +69,7 @@ class Story(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     orders: tuple[OrderHead, ...]
     entitlements: tuple[EntitlementHead, ...]
     operations: tuple[OperationHead, ...]
+    deliveries: tuple[DeliveryHead, ...]
     jobs: tuple[JobLine, ...]
     """Those that are not over, and the dead."""
     windows: tuple[WindowLine, ...]
@@ -100,6 +102,7 @@ class Why:
             orders=heads.orders,
             entitlements=heads.entitlements,
             operations=heads.operations,
+            deliveries=heads.deliveries,
             jobs=heads.jobs,
             windows=heads.windows,
         )

@@ -1,6 +1,6 @@
 """What a pasted id stands for.
 
-a UUID            an order, entitlement, operation, job or window, alive or not
+a UUID            an order, entitlement, operation, delivery, job or window
 anything else     the shop's order, then a customer, then a panel user's name
 """
 
@@ -26,6 +26,10 @@ SELECT 'entitlement', stream_id
  UNION ALL
 SELECT 'operation', stream_id
   FROM counterfoil.operations
+ WHERE stream_id = %(id)s
+ UNION ALL
+SELECT 'delivery', stream_id
+  FROM counterfoil.deliveries
  WHERE stream_id = %(id)s
  UNION ALL
 SELECT 'job', stream_id
@@ -85,8 +89,8 @@ class Subject(msgspec.Struct, frozen=True):
     """What an id stands for: the word for it, and the streams to begin with."""
 
     kind: str
-    """`order`, `customer`, `panel user`, `entitlement`, `operation`, `job` or
-    `maintenance`."""
+    """`order`, `customer`, `panel user`, `entitlement`, `operation`, `delivery`, `job`
+    or `maintenance`."""
     roots: tuple[Root, ...]
 
 

@@ -49,7 +49,7 @@ def test_the_promotion_is_on_record_with_who_and_why(world: World) -> None:
     ((data, actor, reason, position),) = world.promotions()
     assert data == {
         "projection": "jobs",
-        "schema_number": 1,
+        "schema_number": 2,
         "slot": "b",
         "position": rebuilt.position,
     }
@@ -111,7 +111,7 @@ def test_what_other_code_has_begun_is_begun_anew(world: World) -> None:
 
     assert (rebuilt.began, rebuilt.from_position) == ("anew", 0)
     assert rebuilt.began_because == (
-        "what was half done was made by schema 7, this version has schema 1"
+        "what was half done was made by schema 7, this version has schema 2"
     )
     world.require_right()
 

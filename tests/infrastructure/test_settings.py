@@ -49,6 +49,7 @@ def test_everything_can_be_set() -> None:
             "COUNTERFOIL_QUEUE_DEFAULT": "2",
             "COUNTERFOIL_QUEUE_BULK": "3",
             "COUNTERFOIL_SHUTDOWN_GRACE_SECONDS": "40",
+            "COUNTERFOIL_FOUR_EYES": "On",
             "PATH": "/bin",
         }
     )
@@ -66,6 +67,7 @@ def test_everything_can_be_set() -> None:
         queue_default=2,
         queue_bulk=3,
         shutdown_grace_seconds=40,
+        four_eyes=True,
     )
 
 
@@ -123,6 +125,7 @@ def test_no_secret_is_shown() -> None:
         ("DATABASE_URL", "postgresql://shop:hunter2@[/orders"),
         ("DATABASE_URL", "host=db hunter2"),
         ("LISTEN_URL", "hunter2 is not an address"),
+        ("FOUR_EYES", "yes, please"),
         ("REMNAWAVE_URL", "panel.example"),
         ("REMNAWAVE_URL", "ftp://panel.example"),
         ("REMNAWAVE_URL", "https://"),

@@ -45,6 +45,8 @@ QUEUES = {
     SERVED: "critical",
     "order_fanout": "critical",
     "order_refund": "critical",
+    "goods_delivery": "critical",
+    "goods_reconcile": "critical",
 }
 
 type Connection = psycopg.Connection[Any]

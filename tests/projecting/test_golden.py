@@ -28,6 +28,7 @@ BIRTHS = {
     "entitlement": "entitlement.granted",
     "order": "order.paid",
     "maintenance": "maintenance.opened",
+    "goods": "goods.owed",
 }
 DEAD = {"job.retried": "job.discarded", "fulfillment.retried": "fulfillment.failed"}
 

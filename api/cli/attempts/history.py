@@ -25,8 +25,10 @@ from projections.queries.page import COUNTED
 _BEGUN: Final = {
     "job.claimed": "jobs were claimed",
     "fulfillment.attempt_started": "operations were carried to the panel",
+    "goods.purchase_submitted": "providers were asked to buy",
 }
-_BAD: Final = frozenset({"discarded", "failed"})
+_BAD: Final = frozenset({"discarded", "failed", "needs_review"})
+_GOOD: Final = frozenset({"succeeded", "delivered"})
 _MOST_POSITION: Final = 2**63 - 1
 
 
@@ -67,12 +69,12 @@ def history(  # noqa: PLR0913 - the options of the command, one to one
     at_least: int | None,
     as_json: bool,
 ) -> None:
-    r"""Tell what a job, an operation or an order went through, oldest first.
+    r"""Tell what a job, an operation, a delivery or an order went through.
 
-    ID is a job's, an operation's, or the shop's order: then everything that belongs to
-    it, in its order.  Each line is one change: when, which attempt, which code, and
-    who.  Arguments, results and texts of errors are never told.  Without an ID: how
-    often what has happened to all jobs and operations.
+    ID is a job's, an operation's, a delivery's, or the shop's order: then everything
+    that belongs to it, the oldest first.  Each line is one change: when, which attempt,
+    which code, and who.  Arguments, results and texts of errors are never told.
+    Without an ID: how often what has happened to all of them.
 
     \b
     Examples:
@@ -98,7 +100,7 @@ def history(  # noqa: PLR0913 - the options of the command, one to one
     with installation.open() as services:
         found = services.queries.attempts(wanted, at_least=services.at_least(at_least))
     if found is None:
-        what = "job, operation, order or correlation"
+        what = "job, operation, delivery, order or correlation"
         told = f"{key} of tenant {wanted.tenant_id}; `counterfoil why` knows other ids"
         raise NotFoundError(what, told)
     document(found) if as_json else _show(found)
@@ -106,7 +108,7 @@ def history(  # noqa: PLR0913 - the options of the command, one to one
 
 def _show(history: History) -> None:
     if history.items:
-        is_one = history.of in ("job", "operation")
+        is_one = history.of in ("job", "operation", "delivery")
         names = ("when", "what", "of", "attempt", "status", "code", "by")
         names = (*names[:2], "version", *names[3:]) if is_one else names
         show_rows(names, [_row(each, is_one=is_one) for each in history.items])
@@ -120,7 +122,7 @@ def _show(history: History) -> None:
 
 def _row(line: AttemptLine, *, is_one: bool) -> list[Text]:
     style = "red" if line.status in _BAD else ""
-    style = "green" if line.status == "succeeded" else style
+    style = "green" if line.status in _GOOD else style
     of = str(line.version) if is_one else f"{line.stream_kind} …{short(line.stream_id)}"
     codes = [code for code in (line.code, line.error_code) if code]
     token = "" if line.token is None else f" token {line.token}"
@@ -129,7 +131,7 @@ def _row(line: AttemptLine, *, is_one: bool) -> list[Text]:
         Text(line.type, style=style),
         Text(of),
         Text("" if line.attempt is None else str(line.attempt)),
-        Text(line.status),
+        Text(line.status or ""),
         Text(" after ".join(codes)),
         Text(f"{line.actor_type} {line.actor_id}{token}"),
     ]

@@ -13,6 +13,7 @@ from api.cli.letters.advice import (
     held_back,
     note,
     resuming,
+    verb,
     verbs,
 )
 from api.cli.output import aside, say, show_rows, tell_as_of
@@ -21,6 +22,7 @@ from projections.queries.letters.groups import Cause, Causes
 from projections.queries.letters.listing import EndedLine, Letter
 from projections.queries.letters.set_aside import PROJECTION, SetAside
 from projections.queries.page import Count, Page
+from projections.read_models.dead_letters import BUYER
 
 _CAUSES: Final = (
     "kind",
@@ -47,8 +49,8 @@ def show_causes(causes: Causes, streams: Sequence[SetAside]) -> None:
         return
     show_rows(_CAUSES, rows)
     say("", "What to do first")
-    for code in dict.fromkeys(each.code for each in causes.causes):
-        say(f"{code}: {first(code)}")
+    for kind, code in dict.fromkeys(_heading(each) for each in causes.causes):
+        say(f"{code}: {first(kind, code)}")
     for name, _ in _by_projection(streams):
         say(f"{name}: `counterfoil projections list` tells what was wrong")
     say(
@@ -60,6 +62,11 @@ def show_causes(causes: Causes, streams: Sequence[SetAside]) -> None:
     if causes.has_more:
         aside("there are more causes than are looked at: give --kind and --list")
     tell_as_of(causes.as_of)
+
+
+def _heading(cause: Cause) -> tuple[str, str]:
+    """Return what decides about the advice: of goods the kind does, else the code."""
+    return (cause.kind if cause.kind == BUYER else "", cause.code)
 
 
 def _cause(cause: Cause, now: datetime) -> list[Text]:
@@ -137,7 +144,7 @@ def _letter(letter: Letter, now: datetime) -> list[Text]:
         Text(distance(letter.died_at, now)),
         Text(letter.error_code or ""),
         Text(note(letter)),
-        Text(", ".join(command.split()[1] for command in commands(letter))),
+        Text(", ".join(verb(command) for command in commands(letter))),
     ]
 
 
@@ -175,7 +182,7 @@ def tell_causes(causes: Causes, streams: Sequence[SetAside]) -> dict[str, object
         "causes": [
             {
                 **_plain(each),
-                "first": first(each.code),
+                "first": first(each.kind, each.code),
                 "possible": verbs(each.sample_kind).split(", "),
             }
             for each in causes.causes

@@ -26,6 +26,7 @@ class Past(TypedDict):
     everything: bool
     order: str | None
     operation: UUID | None
+    delivery: UUID | None
     correlation: str | None
     worker: str | None
     error_codes: tuple[str, ...]
@@ -42,6 +43,7 @@ _OPTIONS: Final = (
     option("--all", "everything", is_flag=True, help="Also what has succeeded."),
     option("--order", help="All that the shop's order led to; of --tenant or default."),
     option("--operation", type=click.UUID, help="What carried this operation."),
+    option("--delivery", type=click.UUID, help="What bought these goods, or asked."),
     option("--correlation", help="All of one story."),
     option("--worker", metavar="HOST", help="Claimed there last."),
     option("--error-code", "error_codes", multiple=True, help="Met by an attempt."),
@@ -93,6 +95,7 @@ def question(
         **named,
         ORDER: past["order"],
         "operation": past["operation"],
+        "delivery": past["delivery"],
         "correlation": past["correlation"],
         "worker": past["worker"],
     }

@@ -36,4 +36,5 @@ JOBS: Final = {
     "operation_id": rarely(13, 2, other(14)),
     "order_stream_id": rarely(15, 3, other(16, 2)),
     "order_id": rarely(17, 1000, "'order ' || n"),
+    "delivery_id": rarely(18, 20, other(19, 2)),
 }

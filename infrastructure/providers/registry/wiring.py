@@ -1,10 +1,12 @@
 """Providers of goods over one database: found for handlers, configured by people."""
 
+from application.operators.deliveries.reconcile import ReconcileDelivery
 from application.providers.configuring import ConfigureProviders
 from application.providers.sealing import Seals
 from application.unit import UnitOfWork
 from infrastructure.ids import new_id
 from infrastructure.postgres.batch_store import Connections
+from infrastructure.postgres.streams import PostgresStreams
 from infrastructure.providers.goods.adapters import ADAPTERS, build_adapter
 from infrastructure.providers.registry.book import PostgresProviderBook
 from infrastructure.providers.registry.providers import PostgresProviders
@@ -25,4 +27,16 @@ def configure_over(
         adapters=ADAPTERS,
         units=units,
         ids=new_id,
+    )
+
+
+def reconcile_over(
+    connections: Connections, seals: Seals | None, units: UnitOfWork
+) -> ReconcileDelivery:
+    """Return what has providers asked what became of purchases."""
+    return ReconcileDelivery(
+        streams=PostgresStreams(connections),
+        units=units,
+        ids=new_id,
+        providers=providers_over(connections, seals),
     )

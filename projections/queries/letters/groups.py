@@ -113,7 +113,7 @@ class Cause(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     sample: UUID
     """The newest of them."""
     sample_kind: str
-    """`job` or `operation`: what the sample is."""
+    """`job`, `operation` or `delivery`: what the sample is."""
 
 
 class Causes(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

@@ -19,6 +19,7 @@ from projections.queries.letters.filter import LetterFilter
 from projections.queries.listing import Listing
 from projections.queries.page import DEFAULT, Edge, Page
 from projections.queries.terms import Among, Asked, Field, Term
+from projections.read_models.dead_letters import DELIVERY
 from projections.reading import AtLeast, Reading, reading
 
 _NAME: Final = "dead_letters"
@@ -42,20 +43,27 @@ SELECT d.tenant_id, d.stream_id, d.code, j.stream_id
 """
 
 
+_DELIVERIES: Final = """
+SELECT d.tenant_id, d.stream_id, d.state, d.line, d.provider
+  FROM unnest(%(ids)s::uuid[]) i(id)
+  JOIN counterfoil.deliveries d ON d.stream_id = i.id
+"""
+
+
 class LetterLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """One letter, as its row tells it."""
 
     stream_id: UUID
-    """The job, or the operation that a job carried."""
+    """The job, or the record that a job served."""
     tenant_id: str
     stream_kind: str
-    """`job` or `operation`."""
+    """`job`, `operation` or `delivery`."""
     kind: str
-    """The job's; of an operation, that of the job that carried it."""
+    """The job's; of a record, that of the job that served it."""
     queue: str
     operation: str | None
     job_id: UUID | None
-    """The job that died."""
+    """The job that died; of a review, the one that opened it."""
     order_stream_id: UUID | None
     entitlement_id: UUID | None
     correlation_id: str
@@ -64,16 +72,16 @@ class LetterLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     error_code: str | None
     """What its last attempt met, where the code does not say it."""
     attempt: int
-    """Attempts spent."""
+    """Attempts spent; of goods, decisions to buy."""
     died_at: Instant
 
 
 class EndedLine(LetterLine, frozen=True, kw_only=True, rename="camel"):
-    """One letter that a person has ended."""
+    """One letter that somebody has ended."""
 
     ended_at: Instant
     ended_how: str
-    """`retried` or `cancelled`."""
+    """`retried`, `cancelled`, `decided`, `delivered` or `refunded`."""
     ended_by_type: str
     ended_by: str
 
@@ -88,6 +96,17 @@ class Letter(LetterLine, frozen=True, kw_only=True, rename="camel"):
     """Why the job is dead that carried an operation."""
     twin: UUID | None = None
     """A live job with the same unique key: while it lives, no retry is possible."""
+    delivery: "Delivery | None" = None
+    """Where the delivery stands, if it is one's letter."""
+
+
+class Delivery(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What is to be known of a delivery beside its letter."""
+
+    state: str
+    """`needs_review` or `failed`; whatever else, the letter is older than that."""
+    line: int
+    provider: str
 
 
 _COLUMNS: Final[dict[str, Field]] = {
@@ -200,7 +219,9 @@ def _beside(
     """Return lines with what their orders and jobs say in the same snapshot."""
     orders = _found(connection, _ORDERS, [line.order_stream_id for line in lines])
     jobs = _found(connection, _TWINS, [line.job_id for line in lines])
-    return tuple(_letter(line, orders, jobs) for line in lines)
+    ids = [line.stream_id for line in lines if line.stream_kind == DELIVERY]
+    goods = _found(connection, _DELIVERIES, ids)
+    return tuple(_letter(line, orders, jobs, goods) for line in lines)
 
 
 def _found(
@@ -216,7 +237,7 @@ def _found(
     return {(tenant, id_): tuple(beside) for tenant, id_, *beside in rows}
 
 
-def _letter(line: LetterLine, orders: _Found, jobs: _Found) -> Letter:
+def _letter(line: LetterLine, orders: _Found, jobs: _Found, goods: _Found) -> Letter:
     nothing = (None, None)
     letter = Letter(**msgspec.structs.asdict(line))
     if line.order_stream_id is not None:
@@ -225,4 +246,9 @@ def _letter(line: LetterLine, orders: _Found, jobs: _Found) -> Letter:
     if line.job_id is not None:
         code, twin = jobs.get((line.tenant_id, line.job_id), nothing)
         letter = replace(letter, job_code=code, twin=twin)
+    delivery = goods.get((line.tenant_id, line.stream_id))
+    if delivery is not None:
+        state, number, provider = delivery
+        beside = Delivery(state=state, line=number, provider=provider)
+        letter = replace(letter, delivery=beside)
     return letter

@@ -57,7 +57,7 @@ class OrderList:
             CounterfoilError: `at_least` was not reached; see there.
         """
         with reading(
-            self.lend, "orders", "operations", "jobs", at_least=at_least
+            self.lend, "orders", "operations", "deliveries", "jobs", at_least=at_least
         ) as snapshot:
             page = ORDERS.read(snapshot, asked)
             waiting = [row.stream_id for row in page.items if row.state == PAID]

@@ -1,10 +1,9 @@
-"""What waits for what: an order for its operation, and that for its job.
+"""What waits for what: an order for its operation and goods, and those for their jobs.
 
 An order's own operation may have been covered: then the one that covers it, however
 many times over, carries the order to the panel.
 """
 
-from enum import StrEnum
 from typing import Any, Final
 from uuid import UUID
 
@@ -14,6 +13,8 @@ from psycopg import sql
 from psycopg.rows import class_row
 
 from domain.event import Instant
+from projections.queries.records.goods import URGENT, GoodsWait, goods_of
+from projections.queries.records.waits_for import WaitsFor
 from projections.reading import Reading
 
 # Every look is one of an index, for each id.
@@ -54,28 +55,6 @@ SELECT i.id AS serves, j.*
 """)
 
 
-class WaitsFor(StrEnum):
-    """Why an order that was paid is not delivered yet."""
-
-    FAN_OUT = "fan_out"
-    """What it owes is not decided yet."""
-    EFFECTIVE_AT = "effective_at"
-    """It takes effect later."""
-    TURN = "turn"
-    """It is due: a worker takes it up, or others of the customer go first."""
-    RUNNING = "running"
-    RETRY = "retry"
-    """An attempt failed; the next one has its time."""
-    PARKED = "parked"
-    """Something outside must change first: see `parked_cause`."""
-    PERSON = "person"
-    """Nothing runs it again without a person."""
-    NOTHING = "nothing"
-    """A person cancelled its operation: it stays as it is, or is refunded."""
-    READ_MODEL = "read_model"
-    """It is delivered; the read model of orders is behind."""
-
-
 class Wait(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """What an order waits for."""
 
@@ -98,6 +77,8 @@ class Wait(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """When the job is due; None: nobody knows when its gate opens."""
     gate: str | None = None
     """The closed gate that the job waits at."""
+    goods: tuple[GoodsWait, ...] = ()
+    """Its lines of goods, those that are over too."""
 
 
 class _Operation(msgspec.Struct, frozen=True, kw_only=True):
@@ -124,7 +105,10 @@ class _Job(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def waits(reading: Reading, orders: list[UUID]) -> dict[UUID, Wait]:
-    """Return what paid orders wait for; of `orders`, `operations` and `jobs`."""
+    """Return what paid orders wait for.
+
+    Of `orders`, `operations`, `deliveries` and `jobs`.
+    """
     if not orders:
         return {}
     connection, tables = reading.connection, reading.tables
@@ -137,20 +121,44 @@ def waits(reading: Reading, orders: list[UUID]) -> dict[UUID, Wait]:
     carried_by = _jobs(
         reading, "operation_id", [each.stream_id for each in carriers.values()]
     )
-    decided_by = _jobs(
-        reading, "order_stream_id", [each for each in orders if each not in carriers]
+    goods = goods_of(reading, orders)
+    undecided = [each for each in orders if each not in carriers and each not in goods]
+    decided_by = _jobs(reading, "order_stream_id", undecided)
+    found: dict[UUID, Wait] = {}
+    for order in orders:
+        if order in carriers:
+            carrier = carriers[order]
+            found[order] = _carried(
+                carrier,
+                carried_by.get(carrier.stream_id),
+                reading.now,
+                is_covered=len(chains[order]) > 1,
+            )
+        elif order not in goods:
+            found[order] = _decided(decided_by.get(order))
+        if order in goods:
+            found[order] = _with_goods(found.get(order), goods[order])
+    return found
+
+
+_OVER: Final = frozenset({WaitsFor.NOTHING, WaitsFor.READ_MODEL})
+
+
+def _with_goods(wait: Wait | None, lines: tuple[GoodsWait, ...]) -> Wait:
+    """Return what an order waits for that has lines of goods, and access or not."""
+    open_ = [each for each in lines if each.waits_for is not None]
+    if wait is not None and (wait.waits_for not in _OVER or not open_):
+        return msgspec.structs.replace(wait, goods=lines)
+    if not open_:
+        # Each line is over: what that means for the order is decided by a job.
+        return Wait(waits_for=WaitsFor.TURN, goods=lines)
+    first = min(open_, key=lambda each: URGENT.index(each.waits_for or WaitsFor.TURN))
+    return msgspec.structs.replace(
+        wait or Wait(waits_for=WaitsFor.TURN),
+        waits_for=first.waits_for or WaitsFor.TURN,
+        code=first.code,
+        goods=lines,
     )
-    return {
-        order: _decided(decided_by.get(order))
-        if order not in carriers
-        else _carried(
-            carriers[order],
-            carried_by.get(carriers[order].stream_id),
-            reading.now,
-            is_covered=len(chains[order]) > 1,
-        )
-        for order in orders
-    }
 
 
 def _last(chain: list[_Operation]) -> _Operation:

@@ -13,12 +13,16 @@ KINDS = {
     "addon": "order",
     "entitlement": "entitlement",
     "fulfillment": "operation",
+    "goods": "delivery",
     "job": "job",
     "maintenance": "maintenance",
     "projection": "projection",
     "provider": "provider",
     "credential": "provider",
 }
+NAMED = ("maintenance", "projection", "delivery", "provider", "credential")
+"""What a refused action may be about: `open_maintenance`."""
+
 OF_ENTITLEMENTS = {
     "extend",
     "set_limits",
@@ -65,15 +69,15 @@ def row(event: Told) -> Row:
         action, target, kind = data["action"], data["target"], None
         if action in OF_ENTITLEMENTS:
             kind = "entitlement"
-        elif action.endswith(("_maintenance", "_projection")):
-            kind = action.split("_", 1)[1]
-        elif action.endswith(("_provider", "_credential")):
-            kind = "provider"
+        elif action.endswith(tuple(f"_{name}" for name in NAMED)):
+            word = action.split("_", 1)[1]
+            kind = KINDS.get(word, word)
     else:
-        action, kind = event.type, KINDS[event.type.split(".")[0]]
+        action, kind = event.type, event.type.split(".")[0]
         target = str(event.stream_id)
         if "projection" in data:
             target = f"projection:{data['projection']}"
-        if kind == "provider":
+        elif kind in ("provider", "credential"):
             target = f"provider:{data['provider']}"
+        kind = KINDS.get(kind, kind)
     return row | {"action": action, "target": target, "target_kind": kind}

@@ -8,11 +8,22 @@ import psycopg
 
 from tests.projections.book.streams import Told, streams
 
-BIRTHS = {"job.enqueued": "job", "fulfillment.requested": "operation"}
-DEATHS = ("job.discarded", "fulfillment.failed")
-RETRIES = ("job.retried", "fulfillment.retried")
-GOOD = ("job.succeeded", "fulfillment.succeeded", "fulfillment.cancelled")
-READ = (*BIRTHS, *DEATHS, *RETRIES, *GOOD)
+BIRTHS = {
+    "job.enqueued": "job",
+    "fulfillment.requested": "operation",
+    "goods.owed": "delivery",
+}
+DEATHS = (
+    "job.discarded",
+    "fulfillment.failed",
+    "goods.failed",
+    "goods.review_opened",
+)
+RETRIES = ("job.retried", "fulfillment.retried", "goods.retried")
+OVER = ("goods.delivered", "goods.cancelled", "goods.refunded")
+GOOD = ("job.succeeded", "fulfillment.succeeded", "fulfillment.cancelled", *OVER)
+ENDS = (*RETRIES, "fulfillment.cancelled", "goods.review_decided", *OVER)
+READ = (*BIRTHS, *DEATHS, *GOOD, *ENDS)
 
 
 def row(stream: Sequence[Told]) -> dict[str, object] | None:
@@ -27,6 +38,8 @@ def row(stream: Sequence[Told]) -> dict[str, object] | None:
     ends = [n for n, type_ in enumerate(types) if type_ in GOOD]
     if ends and (not deaths or ends[0] < deaths[0]):
         return None
+    if is_given_up(read):
+        return None
     told: dict[str, object] = {
         "stream_id": birth.stream_id,
         "tenant_id": birth.tenant_id,
@@ -35,13 +48,30 @@ def row(stream: Sequence[Told]) -> dict[str, object] | None:
         "created_at": birth.recorded_at,
         "updated_at": read[-1].recorded_at,
     }
-    told |= born_job(birth) if of == "job" else born_operation(birth)
+    told |= {"job": born_job, "operation": born_operation, "delivery": born_goods}[of](
+        birth
+    )
     return told | death(read, deaths)
 
 
+def is_given_up(read: Sequence[Told]) -> bool:
+    """Whether its money went back by itself while it was a letter."""
+    is_open = False
+    for event in read:
+        if event.type in DEATHS:
+            is_open = True
+        elif event.type in ENDS:
+            is_by_itself = event.meta["actor"]["type"] != "operator"
+            if is_open and event.type == "goods.refunded" and is_by_itself:
+                return True
+            is_open = False
+    return False
+
+
 def is_carrier(birth: Told) -> bool:
-    """Whether it is a job of the product's own that carries an operation."""
-    if birth.type != "job.enqueued" or birth.data["kind"] != "fulfillment":
+    """Whether it is a job of the product's own that serves a record."""
+    carriers = {"fulfillment", "goods_delivery", "goods_reconcile"}
+    if birth.type != "job.enqueued" or birth.data["kind"] not in carriers:
         return False
     return birth.meta["actor"]["type"] != "shop" and about(birth) is not None
 
@@ -82,6 +112,17 @@ def born_operation(birth: Told) -> dict[str, object]:
     }
 
 
+def born_goods(birth: Told) -> dict[str, object]:
+    return {
+        "kind": "goods_delivery",
+        "queue": "critical",
+        "operation": None,
+        "job_id": None,
+        "order_stream_id": UUID(birth.data["order"]),
+        "entitlement_id": None,
+    }
+
+
 def death(read: Sequence[Told], deaths: Sequence[int]) -> dict[str, object]:
     """Return the last death, and the first word of a person after it."""
     nothing: dict[str, object] = dict.fromkeys(
@@ -95,19 +136,19 @@ def death(read: Sequence[Told], deaths: Sequence[int]) -> dict[str, object]:
         "state": "open",
         "code": died.data["code"],
         "error_code": died.data.get("error_code"),
-        "attempt": died.data["attempt"],
+        "attempt": died.data.get("attempt", died.data.get("decision", 0)),
         "died_at": died.recorded_at,
     }
-    if died.type == "fulfillment.failed":
+    if died.type != "job.discarded":
         job = died.meta.get("causation", {}).get("job")
         told["job_id"] = None if job is None else UUID(job)
     for word in later:
-        if word.type in (*RETRIES, "fulfillment.cancelled"):
-            actor = word.meta["actor"]
+        if word.type in ENDS:
+            actor, how = word.meta["actor"], word.type.partition(".")[2]
             told |= {
                 "state": "ended",
                 "ended_at": word.recorded_at,
-                "ended_how": word.type.partition(".")[2],
+                "ended_how": "decided" if how == "review_decided" else how,
                 "ended_by_type": actor["type"],
                 "ended_by": actor["id"],
             }

@@ -146,6 +146,10 @@ def row(events: list[Told]) -> dict[str, object]:
         "order_id": (
             birth["args"].get("order_id") if birth["kind"] == "order_refund" else None
         ),
+        "delivery_id": (
+            serves(birth, "goods_delivery", "delivery_id")
+            or serves(birth, "goods_reconcile", "delivery_id")
+        ),
     }
 
 

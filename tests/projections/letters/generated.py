@@ -1,4 +1,4 @@
-"""Streams of jobs and operations with any facts in any order, as the log tells them."""
+"""Streams of work and goods with any facts in any order, as the log tells them."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from domain.event import Actor, Causation, Event, Meta
 from domain.fulfillment import events as operations
+from domain.goods import events as goods
 from domain.jobs import events as jobs
 from domain.recorded import RecordedEvent
 from infrastructure.postgres.codec import EVENT_CLASSES
@@ -36,6 +37,11 @@ ENDINGS = (
     operations.Failed,
     operations.Retried,
     operations.Cancelled,
+    goods.Failed,
+    goods.Refunded,
+    goods.Retried,
+    goods.ReviewOpened,
+    goods.ReviewDecided,
 )
 BORN = st.sampled_from(
     [
@@ -44,6 +50,8 @@ BORN = st.sampled_from(
         ("fulfillment", f"fulfillment:{str(ABOUT).upper()}"),
         ("fulfillment", f"order_fanout:{ABOUT}"),
         ("fulfillment", None),
+        ("goods_delivery", f"goods_delivery:{ABOUT}"),
+        ("goods_reconcile", f"goods_reconcile:{ABOUT}"),
         ("order_fanout", f"order_fanout:{ABOUT}"),
         ("order_fanout", f"fulfillment:{ABOUT}"),
         ("report", f"report:{ABOUT}"),
@@ -74,6 +82,10 @@ LIVES = st.one_of(
     st.tuples(
         instances(operations.Requested),
         st.lists(_later("fulfillment.", operations.Requested), min_size=2, max_size=9),
+    ),
+    st.tuples(
+        instances(goods.Owed),
+        st.lists(_later("goods.", goods.Owed), min_size=2, max_size=9),
     ),
 )
 

@@ -49,11 +49,11 @@ def test_attempts_are_what_the_book_says(stream: list[RecordedEvent]) -> None:
     assert folded(Attempts(), stream) == book
 
 
-def test_attempts_tell_of_every_fact_of_jobs_and_operations() -> None:
-    of_both = {
+def test_attempts_tell_of_every_fact_of_work_and_goods() -> None:
+    of_all = {
         event
         for tag, event in EVENT_CLASSES.items()
-        if tag.startswith(("job.", "fulfillment."))
+        if tag.startswith(("job.", "fulfillment.", "goods."))
     }
 
-    assert set(STATUSES) == of_both
+    assert set(STATUSES) == of_all

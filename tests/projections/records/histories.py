@@ -13,6 +13,7 @@ from domain.entitlement.drift import KINDS
 from domain.entitlement.state import Desired, Observed, Upcoming
 from domain.event import Actor, ActorType, Causation, Event, Meta
 from domain.fulfillment import events as fulfillment
+from domain.goods import events as goods
 from domain.order import events as order
 from domain.recorded import RecordedEvent
 from projections.read_models.projection import Key, Projection
@@ -34,6 +35,11 @@ LEASED = {
     "fulfillment.interrupted",
     "fulfillment.parked",
     "fulfillment.succeeded",
+    "goods.purchase_submitted",
+    "goods.purchase_withdrawn",
+    "goods.purchase_confirmed",
+    "goods.purchase_accepted",
+    "goods.purchase_refused",
 }
 """Tags that are written under a lease, so by workers alone."""
 
@@ -130,6 +136,110 @@ order_lives: st.SearchStrategy[list[Event]] = st.one_of(
     fulfilled.map(lambda done: [done]),
     refunded.map(lambda back: [back]),
     st.tuples(fulfilled, refunded).map(list),
+)
+
+owed = st.builds(
+    goods.Owed,
+    order=ids,
+    order_id=st.just("o1"),
+    customer_id=st.just("c1"),
+    line=st.integers(1, 3),
+    provider=st.sampled_from(["stars", "premium"]),
+    product=st.builds(goods.Product, kind=st.just("telegram_stars")),
+    quantity=st.integers(1, 3),
+    recipient=st.just("SECRET-name"),
+    currency=st.just("USD"),
+    cost_minor=st.integers(0, 9),
+    price_minor=st.integers(0, 9),
+    paid_minor=st.integers(0, 9),
+)
+references = st.none() | st.sampled_from(["T-1", "T-2"])
+senders = st.builds(
+    goods.Sender,
+    host=st.just("h"),
+    machine=st.just("m"),
+    pid=st.integers(1, 2),
+    started=st.just(1),
+    boot=ids,
+)
+verdicts = st.sampled_from(["delivered", "not_purchased", "buy_again"])
+decisions = st.integers(1, 6)
+goods_lives = st.one_of(
+    st.builds(
+        goods.PurchaseSubmitted,
+        decision=decisions,
+        purchase=decisions,
+        key=st.just("k"),
+        token=versions,
+        deadline=moments,
+        expires_at=maybe,
+        repeat_until=maybe,
+        sender=senders,
+    ),
+    st.builds(
+        goods.PurchaseWithdrawn, decision=decisions, purchase=decisions, cause=codes
+    ),
+    st.builds(goods.PurchaseConfirmed, decision=decisions, reference=references),
+    st.builds(
+        goods.PurchaseAccepted,
+        decision=decisions,
+        reference=references,
+        next_at=maybe,
+    ),
+    st.builds(
+        goods.PurchaseRefused,
+        decision=decisions,
+        failure_class=st.sampled_from(["retryable", "permanent"]),
+        code=codes,
+        next_at=maybe,
+    ),
+    st.builds(
+        goods.PurchaseUnknown,
+        decision=decisions,
+        code=st.sampled_from(["timeout", "restored"]),
+        is_sender_gone=st.booleans(),
+        restored_at=maybe,
+    ),
+    st.builds(
+        goods.SenderEnded,
+        sender=senders,
+        how=codes,
+        purchase=st.none() | decisions,
+    ),
+    st.builds(
+        goods.Reconciled,
+        decision=decisions,
+        found=st.sampled_from(["delivered", "accepted", "refused", "absent"]),
+        reference=references,
+        code=st.none() | codes,
+        is_conclusive=st.booleans(),
+    ),
+    st.builds(goods.ReviewOpened, decision=decisions, code=codes),
+    st.builds(
+        goods.DecisionProposed,
+        by=st.builds(Actor, st.just("operator"), st.sampled_from(["ann", "bob"])),
+        verdict=verdicts,
+        evidence=st.just("SECRET-of-a-person"),
+        is_override=st.booleans(),
+    ),
+    st.builds(
+        goods.ReviewDecided,
+        verdict=verdicts,
+        evidence=st.just("SECRET-of-a-person"),
+        is_override=st.booleans(),
+        proposed_by=st.none(),
+    ),
+    st.builds(goods.Deferred, code=codes, until=moments),
+    st.builds(goods.Delivered, reference=references),
+    st.builds(goods.Failed, code=codes),
+    st.builds(
+        goods.Refunded,
+        amount_minor=st.integers(0, 9),
+        currency=st.just("USD"),
+        code=codes,
+    ),
+    st.builds(goods.Cancelled, code=codes),
+    st.builds(goods.Retried),
 )
 
 entitlement_births = st.builds(

@@ -24,7 +24,14 @@ pytestmark = pytest.mark.database
 
 RECORDS: Final = [
     BY_NAME[name]
-    for name in ("operations", "orders", "entitlements", "drifts", "audit")
+    for name in (
+        "operations",
+        "orders",
+        "deliveries",
+        "entitlements",
+        "drifts",
+        "audit",
+    )
 ]
 
 APPEND: Final = """
@@ -48,6 +55,7 @@ def logs(draw: st.DrawFn) -> list[Written]:
     one = st.one_of(
         st.tuples(histories.operation_births, any_order(histories.operation_lives)),
         st.tuples(histories.order_births, histories.order_lives),
+        st.tuples(histories.owed, any_order(histories.goods_lives)),
         st.tuples(histories.entitlement_births, any_order(histories.entitlement_lives)),
     )
     streams = [

@@ -5,7 +5,7 @@ import pytest
 from projections.queries.records.operations import OperationList
 from projections.queries.records.orders import OrderList
 from projections.queries.records.related import EVERYTHING
-from projections.queries.records.waits import WaitsFor
+from projections.queries.records.waits_for import WaitsFor
 from projections.read_models.all import BY_NAME
 from projections.reading import AtLeast
 from tests.fixtures.read_models import live_slot, position_of, project

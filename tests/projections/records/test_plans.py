@@ -6,7 +6,12 @@ from typing import Any, Final
 import pytest
 
 from bench.lists.laid.jobs import JOBS
-from bench.lists.laid.records import ENTITLEMENTS, OPERATIONS, ORDERS
+from bench.lists.laid.records import (
+    DELIVERIES,
+    ENTITLEMENTS,
+    OPERATIONS,
+    ORDERS,
+)
 from bench.lists.rows import lay
 from projections.queries.page import MOST
 from projections.queries.records.entitlements import applied_versions
@@ -29,6 +34,7 @@ TABLES: Final = {
     "orders": ORDERS,
     "entitlements": ENTITLEMENTS,
     "jobs": JOBS,
+    "deliveries": DELIVERIES,
 }
 
 type Look = Callable[[Reading, list[Any]], object]
@@ -80,6 +86,12 @@ LOOKS: Final[dict[str, tuple[str, str, Look, dict[str, set[str]]]]] = {
             "read_operations_a": {"order_stream_id", "pkey"},
             "read_jobs_a": {"order_stream"},
         },
+    ),
+    "what goods wait for": (
+        "deliveries",
+        "order_stream_id",
+        waits,
+        {"read_deliveries_a": {"order_stream_id"}},
     ),
 }
 

@@ -3,7 +3,8 @@
 import pytest
 
 from projections.queries.records.orders import UNFULFILLED, OrderLine, OrderList
-from projections.queries.records.waits import Wait, WaitsFor
+from projections.queries.records.waits import Wait
+from projections.queries.records.waits_for import WaitsFor
 from tests.projections.records.life import Life
 
 pytestmark = pytest.mark.database

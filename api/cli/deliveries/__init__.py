@@ -1,0 +1,1 @@
+"""`deliveries`: goods that are owed, what became of them, and what a person decides."""

@@ -1,0 +1,1 @@
+"""What a person decides about goods whose end nobody knows, and what he may ask."""

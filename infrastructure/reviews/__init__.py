@@ -1,0 +1,1 @@
+"""What people have said about deliveries of goods, and what lets them say more."""
