@@ -5,6 +5,7 @@ would find a secret in the error.
 """
 
 import re
+from base64 import b64decode
 from typing import Final, override
 from urllib.parse import urlsplit
 
@@ -18,7 +19,8 @@ LONGEST: Final = 16_384
 _URL_CHARACTERS: Final = 500
 _TOKEN: Final = re.compile(r"[!-~]{1,4096}")
 """What a header of HTTP may carry, without blanks."""
-_WEBHOOK_SECRET: Final = re.compile(r"[!-~]{16,512}")
+_WEBHOOK_PREFIX: Final = "whsec_"
+_WEBHOOK_BYTES: Final = range(24, 65)
 _CURRENCY: Final = re.compile(r"[A-Z]{3}")
 _KNOWN: Final = frozenset({"baseUrl", "token", "currency", "webhookSecret"})
 _FORM: Final = (
@@ -156,6 +158,17 @@ def _currency(given: object) -> str | None:
 def _webhook_secret(given: object) -> str | None:
     if given is None:
         return None
-    if not isinstance(given, str) or _WEBHOOK_SECRET.fullmatch(given) is None:
-        invalid("webhookSecret", "16 to 512 visible ASCII characters, without blanks")
+    if not isinstance(given, str) or not _signs(given):
+        invalid("webhookSecret", "whsec_ and the base64 of 24 to 64 bytes")
     return given
+
+
+def _signs(secret: str) -> bool:
+    """Whether it is a secret of Standard Webhooks."""
+    if not secret.startswith(_WEBHOOK_PREFIX):
+        return False
+    try:
+        key = b64decode(secret.removeprefix(_WEBHOOK_PREFIX), validate=True)
+    except ValueError:
+        return False
+    return len(key) in _WEBHOOK_BYTES

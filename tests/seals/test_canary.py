@@ -25,7 +25,7 @@ pytestmark = pytest.mark.database
 KEYS = {f"k{n}": bytes(range(n * 40, n * 40 + 32)) for n in (1, 2, 3)}
 WRITTEN = {name: base64.b64encode(key).decode() for name, key in KEYS.items()}
 TOKENS = tuple(f"token-{n}-Zm9vYmFyYmF6cXV4" for n in (1, 2, 3))
-WEBHOOK = "whsec_c2VjcmV0LW9mLWNhbGxiYWNrcw=="
+WEBHOOK = "whsec_c2VjcmV0LW9mLWNhbGxiYWNrcy13aGljaC1hcmUtc2lnbmVk"
 SLIPPED = "slipped-into-a-name-or-a-value-777"
 WHY = ("--reason", "the first contract")
 

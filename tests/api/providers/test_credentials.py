@@ -115,7 +115,7 @@ def test_what_is_so_already_is_told(counterfoil: Run, *, as_json: bool) -> None:
 
 def test_lists_say_what_is_the_matter_and_show_no_secret(counterfoil: Run) -> None:
     made(counterfoil)
-    told = GIVEN | {"currency": "EUR", "webhookSecret": "whsec_c2VjcmV0LXNlY3JldA=="}
+    told = GIVEN | {"currency": "EUR", "webhookSecret": f"whsec_{'c2VjcmV0' * 4}"}
     counterfoil("credentials", "set", "stars", *WHY, given=json.dumps(told))
     counterfoil("providers", "set", "cards", "--adapter", "idempotent", *WHY)
     counterfoil("providers", "disable", "cards", *WHY)
@@ -140,11 +140,10 @@ def test_lists_say_what_is_the_matter_and_show_no_secret(counterfoil: Run) -> No
 
     _, out, _ = counterfoil("credentials", "list", "--json", keys=new_key("k2"))
     page = json.loads(out)
+    neither = {"canBeDropped": False}
     assert page["keys"] == [
-        {"key": "k2", "isActive": True, "isHere": True, "seals": 0}
-        | {"canBeDropped": False},
-        {"key": "k1", "isActive": False, "isHere": False, "seals": 1}
-        | {"canBeDropped": False},
+        {"key": "k2", "isActive": True, "isHere": True, "seals": 0} | neither,
+        {"key": "k1", "isActive": False, "isHere": False, "seals": 1} | neither,
     ]
     (line,) = page["credentials"]
     assert line["problem"] == "it is sealed by key k1, which is missing"
@@ -167,7 +166,11 @@ def test_a_rotation_of_keys_tells_each_credential_and_fails_if_one_does_not_open
     assert out == "provider stars has its credential sealed anew, sealed by key k2\n"
 
     _, out, _ = counterfoil(*rotate, "--json", keys=f"{new},{KEY}")
-    assert json.loads(out) == {"key": "k2", "resealed": [], "unreadable": []}
+    assert json.loads(out) == {
+        "key": "k2",
+        "resealed": [],
+        "unreadable": [],
+    }
 
 
 @pytest.mark.parametrize(

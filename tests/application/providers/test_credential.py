@@ -2,6 +2,7 @@
 
 import json
 import traceback
+from base64 import b64encode
 
 import pytest
 from hypothesis import given
@@ -16,11 +17,12 @@ from application.providers.credential import (
 from domain.errors import InvalidRequestError
 
 SECRET = "s3cr3t-canary-of-this-test"  # noqa: S105 - a test's
+WEBHOOK = f"whsec_{b64encode(SECRET.encode()).decode()}"
 WHOLE = {
     "baseUrl": "https://gateway.example:8443/v2/",
     "token": SECRET,
     "currency": "EUR",
-    "webhookSecret": f"whsec_{SECRET}",
+    "webhookSecret": WEBHOOK,
 }
 
 
@@ -35,7 +37,7 @@ def test_a_whole_credential_is_read() -> None:
         base_url="https://gateway.example:8443/v2",
         token=SECRET,
         currency="EUR",
-        webhook_secret=f"whsec_{SECRET}",
+        webhook_secret=WEBHOOK,
     )
     assert credential.host == "gateway.example:8443"
 
@@ -79,7 +81,11 @@ def test_what_is_sealed_is_read_back() -> None:
         ({"currency": SECRET}, "currency"),
         ({"currency": "eur"}, "currency"),
         ({"currency": 978}, "currency"),
-        ({"webhookSecret": "too short"}, "webhookSecret"),
+        ({"webhookSecret": SECRET}, "webhookSecret"),
+        ({"webhookSecret": f"whsec_{SECRET}"}, "webhookSecret"),
+        ({"webhookSecret": WEBHOOK[:30]}, "webhookSecret"),
+        ({"webhookSecret": f"whsec_{'A' * 88}"}, "webhookSecret"),
+        ({"webhookSecret": f"{WEBHOOK}é"}, "webhookSecret"),
         ({"webhookSecret": f"{SECRET} {SECRET}"}, "webhookSecret"),
         ({SECRET: "a secret that has slipped"}, ""),
         ({"webhook_secret": SECRET}, ""),
