@@ -1,10 +1,10 @@
 """Finds a provider by its slug: its row and its credential as they are at that moment.
 
-Nothing is kept between two calls, so a rotation takes effect on the next one.
+No credential is kept between two calls, so a rotation takes effect on the next one.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from application.goods.port import GoodsProvider, Unconfigured
@@ -14,6 +14,7 @@ from application.providers.opening import credential_in
 from application.providers.sealing import Seals
 from infrastructure.postgres.batch_store import Connections
 from infrastructure.providers.registry.rows import read_provider
+from infrastructure.telemetry import emit
 
 UNCONFIGURED: Final = "provider_unconfigured"
 
@@ -29,6 +30,10 @@ class PostgresProviders:
     seals: Seals | None
     """None: there is no key, so nothing can be opened."""
     build: Build
+    episodes: dict[tuple[str, str], str] = field(
+        default_factory=dict[tuple[str, str], str], compare=False, repr=False
+    )
+    """Of each provider that cannot be used, what was told of it last."""
 
     def find(self, tenant_id: str, slug: str) -> GoodsProvider | Unconfigured:
         """See `Providers.find`.
@@ -36,6 +41,24 @@ class PostgresProviders:
         Raises:
             DatabaseUnavailableError: nobody knows how it is configured.
         """
+        found = self._found(tenant_id, slug)
+        detail = found.detail if isinstance(found, Unconfigured) else None
+        self._tell(tenant_id, slug, detail)
+        return found
+
+    def _tell(self, tenant_id: str, slug: str, detail: str | None) -> None:
+        """Log what is the matter once an episode, not at every look."""
+        about = (tenant_id, slug)
+        if self.episodes.get(about) == detail:
+            return
+        if detail is None:
+            self.episodes.pop(about, None)
+            emit("provider usable again", tenant=tenant_id, provider=slug)
+        else:
+            self.episodes[about] = detail
+            emit("provider unusable", tenant=tenant_id, provider=slug, problem=detail)
+
+    def _found(self, tenant_id: str, slug: str) -> GoodsProvider | Unconfigured:
         with self.connections.connection() as connection:
             provider = read_provider(connection, tenant_id, slug)
         if provider is None:

@@ -19,6 +19,7 @@ from infrastructure.providers.registry.providers import PostgresProviders
 from infrastructure.providers.registry.rows import write_provider
 from infrastructure.providers.registry.wiring import providers_over
 from infrastructure.seals.key_ring import KeyRing
+from infrastructure.telemetry import listen
 from tests.fixtures.database import TestDatabase
 
 pytestmark = pytest.mark.database
@@ -247,3 +248,26 @@ def test_each_adapter_that_can_be_configured_is_made(
 
     assert type(found) is made
     assert "token-1" not in repr(found)
+
+
+def test_what_is_the_matter_is_logged_once_an_episode(
+    pool: Database, connection: psycopg.Connection[Any]
+) -> None:
+    provider = configured(connection, None)
+    providers = PostgresProviders(pool, RING, build)
+    told: list[tuple[str, object]] = []
+    with listen(lambda event, values: told.append((event, values.get("problem")))):
+        for _ in range(3):
+            providers.find("default", "stars")
+        sealed = sealed_into(provider, CREDENTIAL, OLD)
+        write_provider(connection, sealed, is_new=False, is_given=True)
+        for _ in range(3):
+            providers.find("default", "stars")
+        connection.execute("UPDATE counterfoil.goods_providers SET is_enabled = false")
+        providers.find("default", "stars")
+
+    assert told == [
+        ("provider unusable", "the credential of provider stars is not set"),
+        ("provider usable again", None),
+        ("provider unusable", "provider stars is disabled"),
+    ]
