@@ -59,6 +59,8 @@ def _decide(
     if operation is not None and _carries_others(locked, target, operation):
         return Refused(f"operation_{_CARRYING}")
     delivery = state_of(locked, target.record, GoodsDelivery)
+    if delivery is not None and _was_cancelled(delivery):
+        return ()
     if delivery is not None and _is_kept(delivery):
         is_doubtful = delivery.stage in _UNSUBMITTED
         return Refused(f"delivery_{_DOUBTFUL if is_doubtful else delivery.stage}")
@@ -75,6 +77,11 @@ def _decide(
     if job is not None and job.stage is Stage.CANCELLED:
         return ()
     return GONE if job is None else Refused(f"job_{job.stage}")
+
+
+def _was_cancelled(delivery: GoodsDelivery) -> bool:
+    """Whether the money went back because an operator had cancelled it."""
+    return delivery.stage is DeliveryStage.REFUNDED and delivery.code == _OPERATOR
 
 
 def _is_kept(delivery: GoodsDelivery) -> bool:

@@ -13,6 +13,7 @@ import pytest
 from tests.api.command import Command
 from tests.fixtures.database import TestDatabase
 from tests.fixtures.proxy import Proxy
+from tests.operators.deliveries.goods import Shop
 from tests.operators.world import SERVED, World, bring
 
 pytestmark = [
@@ -22,6 +23,7 @@ pytestmark = [
 ]
 
 REASON = ("--reason", "the customer asked")
+EVIDENCE = ("--evidence", "the ledger, entry 7741")
 AGAIN = "it runs without a person's help"
 
 
@@ -49,6 +51,17 @@ CASES = {
     ),
     "cancel": Case(("cancel", "JOB"), "job.cancelled", "it is so already"),
     "retry": Case(("retry", "JOB"), "job.retried", AGAIN, code=1),
+    "refund goods": Case(
+        ("deliveries", "decide", "DELIVERY", "not_purchased", *EVIDENCE),
+        "goods.refunded",
+        "it is so already",
+    ),
+    "buy again": Case(
+        ("deliveries", "decide", "DELIVERY", "buy_again", *EVIDENCE),
+        "goods.review_decided",
+        "it is so already",
+    ),
+    "cancel goods": Case(("cancel", "OWED"), "goods.refunded", "it is so already"),
 }
 
 
@@ -64,6 +77,11 @@ def counterfoil(database: TestDatabase) -> Iterator[Command]:
 def prepared(world: World, name: str) -> tuple[str, ...]:
     """Return the command, about something that is there for it."""
     case = CASES[name]
+    if {"DELIVERY", "OWED"} & set(case.command):
+        shop = Shop(world)
+        delivery = str(shop.owe() if "OWED" in case.command else shop.review())
+        line = (delivery if it.isupper() else it for it in case.command)
+        return (*line, *REASON)
     if "JOB" not in case.command:
         world.operation("ann")
         return (*case.command, *REASON)

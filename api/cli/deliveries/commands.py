@@ -3,6 +3,7 @@
 from uuid import UUID
 
 import rich_click as click
+from application.operators.deliveries.verdict import Said
 
 from api.cli.deliveries.listing import list_deliveries
 from api.cli.deliveries.shown import show_evidence, tell_evidence
@@ -15,7 +16,6 @@ from application.errors import NotFoundError
 from application.operators.deliveries.decide import (
     LONGEST_EVIDENCE,
     SHORTEST_EVIDENCE,
-    Said,
 )
 from domain.goods.review import VERDICTS
 

@@ -7,6 +7,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import msgspec
+from application.operators.deliveries.verdict import Said
 
 from application import births
 from application.goods.port import (
@@ -19,7 +20,7 @@ from application.goods.port import (
     Unconfigured,
 )
 from application.job_kinds import JobKind
-from application.operators.deliveries.decide import Decided, DecideReview, Said
+from application.operators.deliveries.decide import Decided, DecideReview
 from application.operators.deliveries.reconcile import Asked, ReconcileDelivery
 from application.operators.instruction import instruct
 from application.ports import CallGuard
@@ -140,10 +141,17 @@ class Shop:
     def send_to_review(self, delivery: UUID, *, is_sender_gone: bool = True) -> None:
         """Submit it, lose track of it, and end the job that did."""
         self.submit(delivery)
-        lost = LoseTrack(code="gateway_unreachable", is_sender_gone=is_sender_gone)
-        self.tell(delivery, lost, OpenReview("gateway_unreachable"))
+        self.lose(delivery, is_sender_gone=is_sender_gone)
         if "goods_delivery" in self.jobs(delivery):
             self.world.end(self.world.claim("goods_delivery"), Completed())
+
+    def lose(self, delivery: UUID, *, is_sender_gone: bool = True) -> None:
+        """Know nothing of what was submitted, and give it to a person."""
+        at = self.now() if is_sender_gone else None
+        lost = LoseTrack(
+            code="gateway_unreachable", is_sender_gone=is_sender_gone, at=at
+        )
+        self.tell(delivery, lost, OpenReview("gateway_unreachable"))
 
     def sender_ended(self) -> EndSender:
         """Return the proof that the sender is dead."""
