@@ -18,6 +18,7 @@ from application.operators.operate import Operate
 from application.operators.projections import Projections
 from application.operators.quarantine import Quarantining
 from application.providers.configuring import ConfigureProviders
+from application.providers.limiting import LimitProviders
 from application.roles import ROLES
 from projections.event_log import EventLog
 from projections.job_history import JobHistory
@@ -178,6 +179,11 @@ class Services(Protocol):
     @property
     def providers(self) -> ConfigureProviders:
         """Configures providers of goods, and their credentials."""
+        ...
+
+    @property
+    def limit_providers(self) -> LimitProviders:
+        """Sets what may be spent at providers, and tells how they stand."""
         ...
 
     @property

@@ -22,6 +22,7 @@ from domain.jobs.aggregate import Job
 from domain.jobs.events import Cancelled, Discarded, Succeeded
 from domain.maintenance.aggregate import MaintenanceWindow
 from domain.maintenance.events import Closed, Opened
+from domain.operators.events import BalanceLow, Remark
 from domain.order.aggregate import Order
 from domain.order.events import (
     AddonPurchased,
@@ -47,6 +48,7 @@ TOLD: Final[tuple[type[Event], ...]] = (
     Cancelled,
     Opened,
     Closed,
+    BalanceLow,
 )
 """The events that have a message."""
 
@@ -79,6 +81,8 @@ def outbox_data(event: Event, state: State, stream_id: UUID) -> JsonObject | Non
             return _of_job(state, stream_id, event.attempt, event.code)
         case ((Opened() | Closed()), MaintenanceWindow()):
             return _of_window(state, stream_id)
+        case BalanceLow(), Remark():
+            return _of_balance(event)
         case _:
             return None
 
@@ -159,6 +163,15 @@ def _of_window(window: MaintenanceWindow, stream_id: UUID) -> JsonObject:
         "notice_ru": window.notice_ru,
         "notice_en": window.notice_en,
         "expected_return": _instant(window.expected_return),
+    }
+
+
+def _of_balance(low: BalanceLow) -> JsonObject:
+    return {
+        "provider": low.provider,
+        "currency": low.currency,
+        "balance_minor": low.balance_minor,
+        "low_balance_minor": low.low_balance_minor,
     }
 
 

@@ -24,6 +24,7 @@ from application.operators.quarantine import Quarantining
 from application.operators.retry import retry_job
 from application.operators.target import Targets
 from application.providers.configuring import ConfigureProviders
+from application.providers.limiting import LimitProviders
 from domain.event import Actor
 from infrastructure import embedded
 from infrastructure.errors import refusals_in_our_words
@@ -113,6 +114,11 @@ class Services:
         if position is None:
             return None
         return at_least(self.database.connection, position)
+
+    @property
+    def limit_providers(self) -> LimitProviders:
+        """Sets what may be spent at providers, and tells how they stand."""
+        return self.guarding.limits(self.database, self.parts.units)
 
     @property
     def budgets(self) -> Mapping[str, int]:

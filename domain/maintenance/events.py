@@ -10,7 +10,7 @@ class Opened(Event, frozen=True, kw_only=True):
 
     tag: ClassVar[str] = "maintenance.opened"
     scope: str
-    """`panel`, or `all`."""
+    """`panel`, `goods:` and a provider, or `all`."""
     source: str
     """Who noticed the need: `manual` is a person."""
     reason: str

@@ -8,7 +8,7 @@ import re
 from typing import Final
 
 from domain.maintenance.aggregate import Announcement
-from domain.maintenance.gates import SCOPES
+from domain.maintenance.gates import GOODS, SCOPES, is_scope
 from domain.members import (
     invalid,
     read_instant,
@@ -37,8 +37,9 @@ def read_scope(scope: str) -> str:
     Raises:
         InvalidRequestError: there is nothing of that name to close.
     """
-    if scope not in SCOPES:
-        refuse("unknown_scope", "scope", f"one of {', '.join(SCOPES)}")
+    if not is_scope(scope):
+        known = f"one of {', '.join(SCOPES)}, or {GOODS} and the name of a provider"
+        refuse("unknown_scope", "scope", known)
     return scope
 
 

@@ -137,6 +137,32 @@ class RestoreReleased(Event, frozen=True, kw_only=True):
     position: int
 
 
+class ProviderLimited(Event, frozen=True, kw_only=True):
+    """A person says how much may be spent at a provider, and when it runs low."""
+
+    tag: ClassVar[str] = "provider.limited"
+    provider: str
+    currency: str
+    spend_limit_minor: int
+    """Of one window; 0: without a limit."""
+    spend_window_seconds: int
+    low_balance_minor: int | None
+    """Below that a person is told; None: never."""
+
+
+class BalanceLow(Event, frozen=True, kw_only=True):
+    """A provider holds less of the operator's money than a person has asked for.
+
+    One for each time that it runs low, however long that lasts.
+    """
+
+    tag: ClassVar[str] = "provider.balance_low"
+    provider: str
+    currency: str
+    balance_minor: int
+    low_balance_minor: int
+
+
 class Remark(State, frozen=True, kw_only=True):
     """The state of a stream of one event: that it exists."""
 
@@ -154,6 +180,8 @@ type OperatorEvent = (
     | CredentialResealed
     | RestoreDetected
     | RestoreReleased
+    | ProviderLimited
+    | BalanceLow
 )
 
 

@@ -65,12 +65,16 @@ class FileJournal:
     def __init__(self, folder: Path) -> None:
         """Keep the journal in `folder`, which is made when there is none."""
         self.path = folder / NAME
+        self._has_failed = False
 
     def write(self, key: str, purchase: int) -> None:
         """See `Journal.write`."""
         _parts(key)
         told = f"{purchase} {key}".encode()
-        line = b"\n%08x %b\n" % (zlib.crc32(told), told)
+        self._append(b"\n%08x %b\n" % (zlib.crc32(told), told))
+
+    def _append(self, line: bytes) -> None:
+        self._has_failed = True
         file = self._open()
         try:
             if os.write(file, line) != len(line):
@@ -80,14 +84,20 @@ class FileJournal:
                 raise OSError(errno.ESTALE, "it was removed meanwhile", str(self.path))
         finally:
             os.close(file)
+        self._has_failed = False
 
     def check(self) -> None:
         """See whether it can be appended to; makes it when there is none.
 
+        After a failure an empty line is kept, as a line would be.
+
         Raises:
             OSError: it cannot.
         """
-        os.close(self._open())
+        if self._has_failed:
+            self._append(b"\n")
+        else:
+            os.close(self._open())
 
     def _open(self) -> int:
         flags = os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC

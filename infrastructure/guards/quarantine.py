@@ -6,15 +6,11 @@ lock the row ─► decide ─► update ─► remark ─► COMMIT
    └── answer lost: new connection, the same lock, look for the remark
 """
 
-import random
-import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from socket import gethostname
 from typing import Final
 from uuid import UUID
-
-import psycopg
 
 from application.errors import RestoreUnfinishedError, StateConflictError
 from application.operators.quarantine import GuardState
@@ -22,16 +18,15 @@ from domain.event import Meta
 from domain.goods.quarantine import Quarantine, engaged, may_have_lost, may_release
 from domain.operators.events import RestoreDetected, RestoreReleased
 from infrastructure.errors import DatabaseUnavailableError
+from infrastructure.guards.changing import committed
 from infrastructure.guards.journal import Line
 from infrastructure.guards.standing import LEFT, signs_of, standing
 from infrastructure.ids import new_id
-from infrastructure.postgres.batch_store import RACES, REPEATS, Connections
+from infrastructure.postgres.batch_store import Connections
 from infrastructure.postgres.database import Connection, transaction
 from infrastructure.postgres.heads.table import number, truth
-from infrastructure.projecting.remarks import last, position_of, remark
+from infrastructure.projecting.remarks import last, remark
 
-_PATIENCE_SECONDS: Final = 10.0
-_LONGEST_PAUSE_SECONDS: Final = 1.0
 _WHAT: Final = "restore guard"
 _NO_ROW: Final = "the row of counterfoil.restore_guard is missing; put it back"
 
@@ -179,46 +174,22 @@ class PostgresRestoreGuard:
     ) -> int | None:
         """See `RestoreGuard.engage`."""
         stream, evidence = new_id(), Evidence(frozenset(signs), is_planned=is_planned)
-        return self._change(
-            lambda connection: engage_on(connection, evidence, meta, stream), stream
+        return committed(
+            self._connections,
+            lambda connection: engage_on(connection, evidence, meta, stream),
+            stream,
         )
 
     def release(self, meta: Meta, *, is_override: bool) -> int | None:
         """See `RestoreGuard.release`."""
         stream = new_id()
-        return self._change(
+        return committed(
+            self._connections,
             lambda connection: _release_on(
                 connection, meta, stream, is_override=is_override
             ),
             stream,
         )
-
-    def _change(
-        self, change: Callable[[Connection], int | None], stream: UUID
-    ) -> int | None:
-        give_up_at = time.monotonic() + _PATIENCE_SECONDS
-        races, pause, is_in_doubt = 0, 0.01, False
-        while True:
-            try:
-                with self._connections.connection() as connection:
-                    position = change(connection)
-                    if position is None and is_in_doubt:
-                        # What was sent before may have made it so.
-                        return position_of(connection, stream)
-                    return position
-            except DatabaseUnavailableError:
-                is_in_doubt = True
-                if time.monotonic() >= give_up_at:
-                    raise
-                pause = min(pause * 2, _LONGEST_PAUSE_SECONDS)
-            except psycopg.Error as error:
-                races += 1
-                if error.sqlstate not in RACES:
-                    raise
-                if races > REPEATS:
-                    told = " ".join(str(error).split())
-                    raise DatabaseUnavailableError(told) from error
-            time.sleep(random.uniform(0.0, pause))  # noqa: S311 - spreads a race
 
     def state(self) -> GuardState:
         """See `RestoreGuard.state`."""

@@ -7,12 +7,17 @@ from typing import Final
 
 import psycopg
 
+from application.goods.port import Providers
 from application.operators.quarantine import Quarantining
+from application.providers.limiting import LimitProviders
 from application.unit import UnitOfWork
 from domain.event import Actor
+from infrastructure.guards.balances import BalanceWatch
 from infrastructure.guards.journal import FileJournal
+from infrastructure.guards.limits import PostgresLimitBook
 from infrastructure.guards.looking import ConnectionLook
 from infrastructure.guards.marking import Marker
+from infrastructure.guards.money import MoneyGuards
 from infrastructure.guards.quarantine import PostgresRestoreGuard
 from infrastructure.ids import new_id
 from infrastructure.postgres.batch_store import Connections
@@ -62,6 +67,19 @@ class Guarding:
             ("restore guard", lambda: self.look_through(connections)),
             ("marking", Marker(connections, units, self.actor).round),
         )
+
+    def money(self, connections: Connections) -> MoneyGuards:
+        """Return what guards this process's purchases."""
+        return MoneyGuards(connections, self.journal, self.look)
+
+    def limits(self, connections: Connections, units: UnitOfWork) -> LimitProviders:
+        """Return what sets limits on behalf of people."""
+        return LimitProviders(PostgresLimitBook(connections), units, new_id)
+
+    def balances(self, connections: Connections, providers: Providers) -> Round:
+        """Return what a worker that can open credentials does beside its jobs."""
+        watch = BalanceWatch(connections, providers, self.actor)
+        return ("balances", watch.round)
 
     def look_through(self, connections: Connections) -> bool:
         """Return whether anything new spoke for a restore, and was engaged.

@@ -54,6 +54,7 @@ DUE = [
     "projections verify",
     "providers disable",
     "providers enable",
+    "providers limits",
     "providers list",
     "providers set",
     "refund",

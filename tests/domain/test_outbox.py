@@ -49,6 +49,7 @@ def test_the_topics_are_those_of_the_domain_map() -> None:
         "order.fulfilled",
         "order.paid",
         "order.refunded",
+        "provider.balance_low",
         "wallet.credited",
     ]
 

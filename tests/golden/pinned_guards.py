@@ -12,4 +12,17 @@ GUARDS: tuple[Event, ...] = (
         position=1_041,
     ),
     operators.RestoreReleased(episode=2, is_override=True, left=1, position=1_060),
+    operators.ProviderLimited(
+        provider="stars",
+        currency="RUB",
+        spend_limit_minor=5_000_000,
+        spend_window_seconds=86_400,
+        low_balance_minor=200_000,
+    ),
+    operators.BalanceLow(
+        provider="stars",
+        currency="RUB",
+        balance_minor=150_000,
+        low_balance_minor=200_000,
+    ),
 )

@@ -3,6 +3,7 @@
 import os
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 from uuid import UUID
 
 from msgspec.structs import replace
@@ -113,6 +114,20 @@ class Buyer:
 
         (result,) = BatchStore(self.pool).commit([Group((delivery,), decided, META)])
         return result
+
+    def submit_together(self, deliveries: list[Ref]) -> list[Result]:
+        """Return what became of submissions of one batch."""
+
+        def decided(
+            ref: Ref, locked: Locked, now: Instant
+        ) -> tuple[Change, ...] | Refused:
+            head = locked[ref]
+            assert isinstance(head.state, GoodsDelivery)
+            events = decide(head.state, submit_at(now))
+            return (changed(ref, head, events, fold(events, head.state)),)
+
+        groups = [Group((each,), partial(decided, each), META) for each in deliveries]
+        return BatchStore(self.pool).commit(groups)
 
     def submit_lawlessly(self, delivery: Ref) -> Result:
         """Return what the database says to a submission that no rule has decided."""

@@ -1,10 +1,7 @@
 """`restore-guard`: what it says to a person and to a machine, and its exit codes."""
 
-import json
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -13,23 +10,11 @@ from infrastructure.bootstrap import Composition
 from infrastructure.ids import new_id
 from tests.fixtures.database import TestDatabase
 from tests.guards.buyer import Buyer
+from tests.guards.told import Told
 
 pytestmark = [pytest.mark.database, pytest.mark.usefixtures("heads_equal_folds")]
 
 WHY = ("--reason", "restoring last night's backup")
-
-
-@dataclass(frozen=True)
-class Told:
-    """What one command said."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def document(self) -> Any:  # noqa: ANN401 - JSON
-        return json.loads(self.out)
 
 
 type Ask = Callable[..., Told]

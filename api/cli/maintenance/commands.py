@@ -8,15 +8,24 @@ from api.cli.options import as_json, command, group_that_tells, option
 from api.cli.output import document
 from api.installation import Installation
 from application.operators.maintenance import Planned
-from domain.maintenance.gates import PANEL, SCOPES
+from domain.maintenance.gates import GOODS, PANEL, SCOPES, is_scope
 from domain.maintenance.parse import LONGEST_NOTICE, LONGEST_REASON, SHORTEST
+
+
+def _known(_context: click.Context, _parameter: click.Parameter, scope: str) -> str:
+    if not is_scope(scope):
+        msg = f"it is one of {', '.join(SCOPES)}, or {GOODS} and a provider's name."
+        raise click.BadParameter(msg)
+    return scope
+
 
 _scope = option(
     "--scope",
-    type=click.Choice(SCOPES),
+    callback=_known,
+    metavar=f"{'|'.join(SCOPES)}|{GOODS}PROVIDER",
     default=PANEL,
     show_default=True,
-    help="What is closed: what asks the panel, or everything that asks anybody.",
+    help="What is closed: the panel, one provider of goods, or whatever asks anybody.",
 )
 
 

@@ -5,7 +5,7 @@ from datetime import datetime
 from api.cli.output import aside, say
 from api.cli.times import at, distance
 from application.operators.maintenance import Maintained, Standing
-from domain.maintenance.gates import ALL
+from domain.maintenance.gates import ALL, GOODS
 from projections.maintenance import MaintenancePage, WindowLine
 
 
@@ -54,6 +54,8 @@ def _one_line(notice: str) -> str:
 
 def named(scope: str) -> str:
     """Return what a scope closes, as the subject of a sentence."""
+    if scope.startswith(GOODS):
+        return f"provider {scope.removeprefix(GOODS)}"
     return "every gate" if scope == ALL else f"the {scope}"
 
 

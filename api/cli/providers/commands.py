@@ -7,6 +7,7 @@ import rich_click as click
 from api.cli.operating import instruction_of, reasoned
 from api.cli.options import argument, as_json, command, group, option
 from api.cli.output import document
+from api.cli.providers.limits import limits
 from api.cli.providers.told import show_providers, tell_configured
 from api.installation import Installation
 
@@ -30,6 +31,7 @@ def providers() -> None:
       counterfoil providers set stars --adapter fragment --reason "first provider"
       counterfoil credentials set stars --file stars.json --reason "first provider"
       counterfoil providers list
+      counterfoil providers limits
     """
 
 
@@ -151,5 +153,6 @@ for _name, _command in (
     ("set", set_provider),
     ("enable", enable),
     ("disable", disable),
+    ("limits", limits),
 ):
     providers.add_command(_command, _name)

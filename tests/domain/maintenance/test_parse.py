@@ -39,7 +39,14 @@ def test_what_is_said_is_kept_as_it_is() -> None:
     assert read(expected_return=None).expected_return is None
 
 
-@pytest.mark.parametrize("scope", ["", "goods", "PANEL", "panel "])
+@pytest.mark.parametrize("scope", ["panel", "all", "goods:stars", "goods:a-1_b"])
+def test_a_scope_is_the_panel_a_provider_or_everything(scope: str) -> None:
+    assert read_scope(scope) == scope
+
+
+@pytest.mark.parametrize(
+    "scope", ["", "goods", "PANEL", "panel ", "goods:", "goods:Stars", "goods:a\n"]
+)
 def test_an_unknown_scope_is_refused_with_the_known_ones(scope: str) -> None:
     with pytest.raises(InvalidRequestError, match="one of panel, all"):
         read_scope(scope)
