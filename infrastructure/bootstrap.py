@@ -162,10 +162,14 @@ class Composition:
         worker, database = None, services.database
         if JOBS in roles:
             kinds = services.runnable_kinds
-            if services.parts.goods is None:
-                emit("digital goods delivery disabled")
-            options = self._worker_options(services.place, kinds)
             rounds = services.guarding.rounds(database, services.parts.units)
+            goods = services.parts.goods
+            if goods is None:
+                emit("digital goods delivery disabled")
+            else:
+                balances = services.guarding.balances(database, goods.providers)
+                rounds = (*rounds, balances)
+            options = self._worker_options(services.place, kinds)
             worker = Worker(database, kinds, options, rounds)
         runner = None
         if PROJECTIONS in roles:

@@ -269,7 +269,7 @@ def _parts(
         panel=panel,
         username_prefix=settings.panel_username_prefix,
         actor=_actor(),
-        goods=goods_of(settings, database, guarding.journal),
+        goods=goods_of(settings, database, guarding),
     )
 
 

@@ -3,8 +3,8 @@
 from datetime import timedelta
 
 from application.goods.pace import Pace
-from application.goods.port import Journal
-from infrastructure.goods.kinds import NO_GOODS, Goods
+from infrastructure.goods.kinds import Goods
+from infrastructure.guards.wiring import Guarding
 from infrastructure.postgres.batch_store import Connections
 from infrastructure.providers.goods.adapters import build_adapter
 from infrastructure.providers.registry.providers import PostgresProviders
@@ -12,7 +12,7 @@ from infrastructure.settings import Settings
 
 
 def goods_of(
-    settings: Settings, connections: Connections, journal: Journal
+    settings: Settings, connections: Connections, guarding: Guarding
 ) -> Goods | None:
     """Return what it takes to buy goods; None: there is no key ring."""
     ring = settings.data_encryption_keys
@@ -20,7 +20,7 @@ def goods_of(
         return None
     return Goods(
         providers=PostgresProviders(connections, ring, build_adapter),
-        guards=NO_GOODS.guards,
-        journal=journal,
+        guards=guarding.money(connections),
+        journal=guarding.journal,
         pace=Pace(base=timedelta(seconds=settings.goods_backoff_base_seconds)),
     )
