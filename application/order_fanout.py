@@ -68,7 +68,7 @@ class OrderFanout:
     ids: Ids
     username_prefix: str
 
-    def __call__(self, args: OrderFanoutArgs, _ctx: Context) -> Outcome:
+    def __call__(self, args: OrderFanoutArgs, ctx: Context) -> Outcome:
         """Return the births and changes that the order's lines ask for."""
         order = self.streams.order(args.order_stream_id)
         if order is None:
@@ -85,9 +85,18 @@ class OrderFanout:
         owed = bool(access) + len(goods)
         if not owed:
             return Completed(result={"owed": 0})
+        if goods and not self._is_its_job(order, paid, ctx):
+            # Of two that owe at once, a key would let either win: never a stranger.
+            return Fail(code="not_its_job")
         unchanged = guard(order.ref, order.tenant_id, order.version)
         births = tuple(change for line in goods for change in line)
         return Completed(result={"owed": owed}, changes=(unchanged, *access, *births))
+
+    def _is_its_job(
+        self, order: SettledOrder, paid: Paid | AddonPurchased, ctx: Context
+    ) -> bool:
+        fanout = self.streams.order_keys(order.tenant_id, paid.order_id).fanout
+        return fanout is not None and fanout.id == ctx.job_id
 
     def _access(
         self, order: SettledOrder, paid: Paid | AddonPurchased

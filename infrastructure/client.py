@@ -145,7 +145,8 @@ class Client:
     def refund_order(self, request: Mapping[str, object]) -> RefundAsked:
         """Return the refund that is asked for; the same one again returns the stored.
 
-        What it means is decided by its job: access that the order has granted ends.
+        What it means is decided by its job: access that the order has granted ends,
+        and goods that no provider was asked for are not bought any more.
 
         Raises:
             InvalidRequestError: a member is missing, unknown or wrong.

@@ -93,7 +93,7 @@ def settle(
     "--amount-minor",
     type=int,
     metavar="N",
-    help="What went back, in minor units; all that was paid when left out.",
+    help="What went back, in minor units; what was paid for the lines when left out.",
 )
 @option("--tenant", default="default", show_default=True, help="Whose order it is.")
 @as_json

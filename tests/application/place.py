@@ -17,6 +17,7 @@ from application.operators.retry import retry_job
 from application.operators.target import Targets
 from domain.event import Actor
 from infrastructure.client import Client
+from infrastructure.goods.kinds import Goods
 from infrastructure.ids import new_id
 from infrastructure.kinds import Parts, product_kinds
 from infrastructure.postgres.batch_store import BatchStore
@@ -59,10 +60,9 @@ class Place:
             request["lines"] = [{"line": 1, "type": "access"} | line]
         Client(self.parts.connection).settle_order(request | members)
 
-    def refund(self, order_id: str) -> None:
-        Client(self.parts.connection).refund_order(
-            {"orderId": order_id, "reason": "charged back"}
-        )
+    def refund(self, order_id: str, **members: object) -> None:
+        asked: dict[str, object] = {"orderId": order_id, "reason": "charged back"}
+        Client(self.parts.connection).refund_order(asked | members)
 
     def operate(
         self, operation: str, customer: str = "c", /, **parameters: object
@@ -123,7 +123,9 @@ class Place:
 
 
 @contextmanager
-def placed(database: TestDatabase, panel: PanelSimulator) -> Iterator[Place]:
+def placed(
+    database: TestDatabase, panel: PanelSimulator, goods: Goods | None = None
+) -> Iterator[Place]:
     """Give an installation whose jobs run when the test says so."""
     with Database(database.conninfo, pool_size=2) as pool:
         adapter = HttpPanel(PanelWire(panel.url, TOKEN))
@@ -133,6 +135,7 @@ def placed(database: TestDatabase, panel: PanelSimulator) -> Iterator[Place]:
             units=BatchStore(pool),
             ids=new_id,
             panel=adapter,
+            goods=goods,
             username_prefix="counterfoil_",
             actor=Actor("worker", "test"),
         )

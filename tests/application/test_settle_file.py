@@ -287,6 +287,53 @@ def test_progress_is_told_after_every_line() -> None:
     assert told == [Progress(settled=1), Progress(settled=1, refused=1)]
 
 
+def test_integers_of_goods_are_filled_in_wherever_they_stand() -> None:
+    template: JsonObject = MAP | {
+        "lines": [
+            {
+                "line": "{n}",
+                "type": "goods",
+                "provider": "{shop}",
+                "product": {"kind": "{kind}", "quantity": "{n}", "months": "{n}"},
+                "recipient": "{n}",
+                "quantity": "{n}",
+                "costMinor": "{cost:minor}",
+                "priceMinor": "{n}",
+            }
+        ]
+    }
+    row = "who,currency,paid,n,shop,kind,cost\na,USD,1,7,s-1,stars,0.75\n"
+    door = FrontDoor()
+
+    settle_file(io.BytesIO(row.encode()), template, door)
+
+    assert door.orders["f:1"]["lines"] == [
+        {
+            "line": 7,
+            "type": "goods",
+            "provider": "s-1",
+            "product": {"kind": "stars", "quantity": 7, "months": 7},
+            "recipient": "7",
+            "quantity": 7,
+            "costMinor": 75,
+            "priceMinor": 7,
+        }
+    ]
+
+
+def test_a_bad_number_of_a_product_is_told_by_its_path() -> None:
+    line = {"type": "goods", "product": {"kind": "stars", "quantity": "{days}"}}
+    template: JsonObject = MAP | {"lines": [line]}
+
+    done = settle_file(
+        io.BytesIO((HEADER + "a,USD,1,many\n").encode()), template, FrontDoor()
+    )
+
+    assert [(bad.line, bad.path) for bad in done.refused] == [
+        (2, "lines[0].product.quantity")
+    ]
+
+
 def test_an_error_of_the_machine_ends_the_run() -> None:
     def broken(_: JsonObject) -> Settled:
         raise ConnectionError

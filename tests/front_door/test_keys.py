@@ -27,6 +27,8 @@ ORDER: Request = {
     "amountMinor": 1,
     "lines": [{"line": 1, "type": "access", "days": 30}],
 }
+HASH = "ed83a8359f510eaee2e04e8ab5c6a6a0637a3907f76549dfb0613102b06a5555"
+"""Of ORDER, as it was hashed before orders could be of goods."""
 JOB: Request = {"kind": "mail", "uniqueKey": "k"}
 # As `job.attempt_failed` leaves a head: it waits for its next attempt.
 FAIL_ONCE = """
@@ -45,6 +47,17 @@ def settle(connection: Connection, request: Request = ORDER) -> dict[str, Any]:
 def enqueue(connection: Connection) -> dict[str, Any]:
     (answer,) = rows.one(connection, ENQUEUE, json.dumps(JOB))
     return dict(answer)
+
+
+def test_an_order_without_goods_has_the_hash_that_it_has_always_had(
+    connection: Connection,
+) -> None:
+    """I5: whoever settled before goods were sold is answered, not refused."""
+    settle(connection)
+
+    assert rows.one(
+        connection, "SELECT encode(request_hash, 'hex') FROM counterfoil.external_keys"
+    ) == (HASH,)
 
 
 def overlapping(

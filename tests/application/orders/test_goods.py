@@ -9,7 +9,7 @@ from application.order_fanout import OrderFanoutArgs
 from application.policies import GOODS_DELIVERY, ORDER_FANOUT
 from domain.goods.events import Owed, Product
 from domain.goods.state import Stage
-from domain.jobs.outcome import Completed
+from domain.jobs.outcome import Completed, Fail
 from domain.stream import Ref, StreamKind
 from tests.application.memory import START, MemoryContext
 from tests.application.shop import Shop, access_line, goods_line
@@ -110,6 +110,16 @@ def test_run_twice_it_owes_once(shop: Shop) -> None:
     ]
 
     assert again == [Completed(result={"owed": 0})] * 2
+
+
+def test_a_fan_out_that_somebody_else_asked_for_owes_no_goods(shop: Shop) -> None:
+    """Anybody may enqueue a job; what an order owes is decided by its own."""
+    order = shop.pay(goods_line())
+    context = MemoryContext(job_id=UUID(int=9), token=1)
+
+    outcome = shop.fan_out(OrderFanoutArgs(order_stream_id=order.id), context)
+
+    assert outcome == Fail(code="not_its_job")
 
 
 def test_goods_of_an_order_that_takes_effect_later_are_bought_then(shop: Shop) -> None:
