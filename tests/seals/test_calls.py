@@ -191,3 +191,50 @@ def test_a_worker_takes_another_token_and_another_key_at_its_next_call(
         assert bought(3) == f"omniflow:{TOKENS[1]}"
         assert worker.stop().code == 0
     assert people(pool).look.credentials().credentials[0].key == "k2"
+
+
+def test_without_a_key_a_worker_does_everything_else_and_says_so(
+    counterfoil: Command, pool: Database, database: TestDatabase
+) -> None:
+    """The delivery waits untouched, and goes on as soon as a worker has the key."""
+    connection = database.connect()
+    with RawServer(echo) as gateway:
+        configured(pool, "blind", "fragment", gateway.url)
+        owe(pool, "blind", "buys_it")
+        keyless = counterfoil.start("worker", COUNTERFOIL_DATA_ENCRYPTION_KEYS="")
+        keyless.wait_for("digital goods delivery disabled")
+        connection.execute(SETTLE)
+        until(lambda: FANOUT in kinds_done(pool))
+        assert keyless.stop().code == 0
+        assert codes(pool) == [("blind", "pending", None)]
+        assert gateway.heads == []
+
+        worker = counterfoil.start("worker")
+        until(lambda: codes(pool) == [("blind", "delivered", None)])
+        ended = worker.stop()
+
+    assert ended.code == 0
+    assert "digital goods delivery disabled" not in ended.err
+
+
+FANOUT = "order_fanout"
+SETTLE = """
+SELECT counterfoil.settle_order('{
+    "orderId": "B-1", "customerId": "bob", "kind": "purchase", "currency": "EUR",
+    "amountMinor": 1299, "lines": [{"line": 1, "type": "access", "days": 30}]}')
+"""
+
+
+def kinds_done(pool: Database) -> set[object]:
+    """Return the kinds of the jobs that have succeeded."""
+    with pool.connection() as connection:
+        rows = connection.execute(
+            """
+            SELECT born.data->>'kind'
+              FROM counterfoil.events done
+              JOIN counterfoil.events born
+                ON born.stream_id = done.stream_id AND born.version = 1
+             WHERE done.type = 'job.succeeded'
+            """
+        ).fetchall()
+    return {row[0] for row in rows}
