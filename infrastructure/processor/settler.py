@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Final
 
 import psycopg
 
+from application.goods.late import testimonies
 from application.unit import Group, Refused, Result, UnitOfWork, Unstorable
-from domain.event import Actor
+from domain.event import Actor, Causation, Meta
 from domain.jobs.outcome import Completed, Fail, Retry
 from domain.jobs.verdict import Ending, Interrupted
 from domain.stream import Ref, StreamKind
@@ -98,6 +99,27 @@ class Settler:
             back = Interrupted(cause=cause, wait_seconds=wait_seconds)
             self._endings.put(Ended(held, back))
         return mine
+
+    def testify(self, held: Held, ending: Ending) -> None:
+        """Commit what an ending that came too late still says of purchases.
+
+        Everything else of it is dropped; see `application.goods.late`.
+        """
+        job = held.job
+        meta = Meta(
+            actor=self._actor,
+            correlation_id=job.correlation_id,
+            causation=Causation(job=job.id),
+        )
+        groups = testimonies(changes_of(ending), job.token, meta, new_id)
+        try:
+            results = self._units.commit(groups) if groups else []
+        except DatabaseUnavailableError as error:
+            emit("purchase told too late", job=str(job.id), error=str(error))
+            return
+        for result in results:
+            told = result.code if isinstance(result, Refused) else "recorded"
+            emit("purchase told late", job=str(job.id), outcome=told)
 
     def backlog(self) -> int:
         """Return how many runs are over and not settled yet, as of a moment ago."""
@@ -235,6 +257,7 @@ class Settler:
                 return Fail(code="unstorable_result", error=storable(result.error))
             case Refused(code="lease_lost"):
                 emit("lease lost", job=job, token=ended.held.job.token)
+                self.testify(ended.held, ended.ending)
                 return None
             case Refused() if not changes_of(ended.ending):
                 emit("job unsettled", job=job, error=result.code)

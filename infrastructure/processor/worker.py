@@ -175,6 +175,8 @@ class Worker:
                 is_first = self._settler.put(held, ending)
             finally:
                 self._slots.give_back(queue, held)
+            if not is_first:
+                self._settler.testify(held, ending)
             if not is_first and held.begun_at is not None:
                 self._tell_late(held, self._leases.now() - held.begun_at)
 

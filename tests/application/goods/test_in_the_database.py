@@ -3,9 +3,10 @@
 import threading
 from datetime import timedelta
 
+import msgspec
 import pytest
 
-from application.goods.port import Unavailable, Unknown
+from application.goods.port import Confirmed, Unavailable, Unknown
 from domain.goods.state import Stage, Standing
 from domain.jobs.outcome import Completed, Snooze
 from domain.jobs.verdict import Interrupted
@@ -154,21 +155,54 @@ def test_a_buyer_that_died_before_it_submitted_costs_nothing(
         assert seller.ledger.total() == 1
 
 
-def test_a_woken_buyer_s_answer_is_refused_whole(database: TestDatabase) -> None:
+@pytest.mark.parametrize("is_bought", [True, False])
+def test_a_woken_buyer_decides_nothing_but_tells_what_only_he_can(
+    database: TestDatabase,
+    is_bought: bool,  # noqa: FBT001 - generated
+) -> None:
     seller = Seller(BLIND)
+    seller.answers.append(Confirmed("r") if is_bought else Unknown("http_502"))
     with counter(database, seller) as shop:
         delivery = shop.owe()
         held = shop.claim()
         ending = run(held, shop.rig.leases)
         shop.rescue()
         before = shop.tags(delivery)
+        assert len(shop.state(delivery).senders) == 1
 
         shop.rig.settle(held, ending)
 
-        assert shop.tags(delivery)[: len(before)] == before
-        shop.run()
-        assert shop.state(delivery).stage in {Stage.NEEDS_REVIEW, Stage.DELIVERED}
-        assert len(seller.requests) == 1
+        told = shop.tags(delivery)[len(before) :]
+        if is_bought:
+            assert told[-2:] == ["goods.purchase_confirmed", "goods.delivered"]
+            assert "order_completion" in shop.jobs()
+        else:
+            assert told == ["goods.sender_ended"]
+            assert shop.state(delivery).standing is Standing.UNKNOWN
+        assert shop.state(delivery).senders == ()
+        assert shop.jobs().count("goods_delivery") == 1, "it is as it was"
+
+
+def test_a_woken_buyer_s_refusal_does_not_end_what_somebody_else_repeats(
+    database: TestDatabase,
+) -> None:
+    """He says that his own request was refused, while another one is on its way."""
+    keyed = msgspec.structs.replace(HONEST, can_look_up=False)
+    seller = Seller(keyed)
+    seller.answers.append(Unavailable("retryable", "http_429"))
+    with counter(database, seller) as shop:
+        delivery = shop.owe()
+        sleeper = shop.claim()
+        refused = run(sleeper, shop.rig.leases)
+        shop.rescue()
+        other = shop.claim()
+        run(other, shop.rig.leases)
+        asked = shop.state(delivery)
+        assert (asked.standing, asked.purchases) == (Standing.ASKED, 2)
+
+        shop.rig.settle(sleeper, refused)
+
+        assert shop.state(delivery) == asked
 
 
 def test_a_stranger_s_key_does_not_lose_what_the_provider_said(
