@@ -1,5 +1,6 @@
 """`up`, `worker` and `migrate`: how they start, what they say, how they end."""
 
+import base64
 import json
 import signal
 import subprocess
@@ -45,29 +46,37 @@ def test_without_a_panel_a_worker_says_so_once_and_leaves_its_jobs_alone(
 
     assert result.code == 0
     assert result.out.count(NO_PANEL) == 1
-    assert all(json.loads(line) for line in result.err.splitlines())
+    lines = [json.loads(line) for line in result.err.splitlines()]
+    told = [line["event"] for line in lines]
+    assert told.count("digital goods delivery disabled") == 1
     (kinds,) = connection.execute("SELECT kinds FROM counterfoil.workers").fetchall()
-    assert kinds == (["order_fanout", "order_refund"],)
+    assert kinds == (["order_fanout", "order_refund", "order_completion"],)
 
 
-def test_with_a_panel_nothing_is_missing(
+KEYS = f"k1:{base64.b64encode(bytes(range(32))).decode()}"
+
+
+def test_with_a_panel_and_a_key_ring_nothing_is_missing(
     counterfoil: Command, database: TestDatabase
 ) -> None:
     worker = counterfoil.start(
         "worker",
         "--json",
         **panel_settings("http://127.0.0.1:9"),
+        COUNTERFOIL_DATA_ENCRYPTION_KEYS=KEYS,
     )
     told = json.loads(worker.wait_for('"database"'))
     worker.wait_for(READY)
-    worker.stop()
+    result = worker.stop()
 
     assert told["missing"] == []
+    assert "digital goods delivery disabled" not in result.err
     assert told["database"] == "given"
     assert told["url"] is None
     connection = database.connect()
     ((kinds,),) = connection.execute("SELECT kinds FROM counterfoil.workers").fetchall()
-    assert set(kinds) == {"fulfillment", "order_fanout", "order_refund"}
+    access = {"fulfillment", "order_fanout", "order_refund", "order_completion"}
+    assert set(kinds) == access | {"goods_delivery", "goods_reconcile"}
 
 
 def test_a_given_database_is_listened_to_where_the_setting_says(
