@@ -3,7 +3,6 @@
 from uuid import UUID
 
 import rich_click as click
-from application.operators.deliveries.verdict import Said
 
 from api.cli.deliveries.listing import list_deliveries
 from api.cli.deliveries.shown import show_evidence, tell_evidence
@@ -17,6 +16,7 @@ from application.operators.deliveries.decide import (
     LONGEST_EVIDENCE,
     SHORTEST_EVIDENCE,
 )
+from application.operators.deliveries.verdict import Said
 from domain.goods.review import VERDICTS
 
 

@@ -147,11 +147,13 @@ _OVER: Final = frozenset({WaitsFor.NOTHING, WaitsFor.READ_MODEL})
 def _with_goods(wait: Wait | None, lines: tuple[GoodsWait, ...]) -> Wait:
     """Return what an order waits for that has lines of goods, and access or not."""
     open_ = [each for each in lines if each.waits_for is not None]
-    if wait is not None and (wait.waits_for not in _OVER or not open_):
+    is_nothing = wait is not None and wait.waits_for is WaitsFor.NOTHING
+    if wait is not None and (wait.waits_for not in _OVER or (is_nothing and not open_)):
         return msgspec.structs.replace(wait, goods=lines)
     if not open_:
         # Each line is over: what that means for the order is decided by a job.
-        return Wait(waits_for=WaitsFor.TURN, goods=lines)
+        beside = wait or Wait(waits_for=WaitsFor.TURN)
+        return msgspec.structs.replace(beside, waits_for=WaitsFor.TURN, goods=lines)
     first = min(open_, key=lambda each: URGENT.index(each.waits_for or WaitsFor.TURN))
     return msgspec.structs.replace(
         wait or Wait(waits_for=WaitsFor.TURN),

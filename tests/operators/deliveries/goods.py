@@ -7,7 +7,6 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import msgspec
-from application.operators.deliveries.verdict import Said
 
 from application import births
 from application.goods.port import (
@@ -22,6 +21,7 @@ from application.goods.port import (
 from application.job_kinds import JobKind
 from application.operators.deliveries.decide import Decided, DecideReview
 from application.operators.deliveries.reconcile import Asked, ReconcileDelivery
+from application.operators.deliveries.verdict import Said
 from application.operators.instruction import instruct
 from application.ports import CallGuard
 from application.unit import Group, Locked, Written, changed

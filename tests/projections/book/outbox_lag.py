@@ -11,6 +11,8 @@ TOPICS = [
     "addon.purchased",
     "entitlement.drift_detected",
     "fulfillment.failed",
+    "goods.delivered",
+    "goods.refunded",
     "job.cancelled",
     "job.discarded",
     "job.succeeded",
