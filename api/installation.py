@@ -8,6 +8,7 @@ from typing import Protocol
 from api.builds import Builds
 from api.demo_result import DemoProgress, PlayedDemo
 from api.simulators import Simulators
+from application.callbacks.all import Callbacks
 from application.front_door import RefundOne, SettleOne
 from application.job_kinds import KindTable
 from application.operators.action import Action
@@ -189,6 +190,11 @@ class Services(Protocol):
     @property
     def restore_guard(self) -> Quarantining:
         """Stops and resumes buying around restores."""
+        ...
+
+    @property
+    def callbacks(self) -> Callbacks:
+        """Takes what providers tell by themselves, and replays it."""
         ...
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
+from application.callbacks.all import Callbacks
 from application.front_door import RefundOne, SettleOne
 from application.job_kinds import Kinds
 from application.operators.action import Action
@@ -45,6 +46,7 @@ from infrastructure.postgres.windows import PostgresWindows
 from infrastructure.projecting.builds.builds import Builds
 from infrastructure.projecting.switches import projections_over
 from infrastructure.projecting.waiting import at_least
+from infrastructure.providers.callbacks.wiring import callbacks_over
 from infrastructure.providers.panel.http_panel import HttpPanel
 from infrastructure.providers.panel.wire import PanelWire
 from infrastructure.providers.registry.wiring import configure_over, reconcile_over
@@ -108,6 +110,7 @@ class Services:
     providers: ConfigureProviders
     guarding: Guarding
     restore_guard: Quarantining
+    callbacks: Callbacks
 
     def at_least(self, position: int | None) -> AtLeast | None:
         """Return what lets one read wait for a position; None: it need not."""
@@ -223,8 +226,7 @@ def _wired(
     streams = PostgresStreams(database)
     guarding, keys = _guarding(settings, place), settings.data_encryption_keys
     parts = _parts(settings, database, streams, panel, guarding)
-    kinds = product_kinds(parts)
-    targets = Targets(parts.streams, streams, kinds)
+    targets = Targets(parts.streams, streams, kinds := product_kinds(parts))
     return Services(
         place=place,
         missing=_missing(settings) if panel is None else (),
@@ -252,6 +254,7 @@ def _wired(
         providers=configure_over(database, keys, parts.units),
         guarding=guarding,
         restore_guard=guarding.quarantining(database, parts.units),
+        callbacks=callbacks_over(database, keys, streams, parts.units),
     )
 
 

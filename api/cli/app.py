@@ -16,6 +16,7 @@ from typing import Final
 import rich_click as click
 
 from api.cli.attempts.history import history
+from api.cli.callbacks.commands import callbacks
 from api.cli.deliveries.commands import deliveries
 from api.cli.demonstrating import demo
 from api.cli.history import events, why
@@ -101,6 +102,7 @@ for _command in (
     providers,
     credentials,
     restore_guard,
+    callbacks,
     simulate,
     demo,
 ):

@@ -5,6 +5,7 @@ version of its target.
 """
 
 from typing import ClassVar
+from uuid import UUID
 
 from domain.event import Event
 from domain.stream import State
@@ -163,6 +164,27 @@ class BalanceLow(Event, frozen=True, kw_only=True):
     low_balance_minor: int
 
 
+class CallbackReplayed(Event, frozen=True, kw_only=True):
+    """A person had a callback of a provider told again."""
+
+    tag: ClassVar[str] = "callback.replayed"
+    provider: str
+    callback: UUID
+    before: str
+    """Why nothing had followed from it."""
+
+
+class CallbackContradicted(Event, frozen=True, kw_only=True):
+    """A provider says that it bought what has ended otherwise here; told by it."""
+
+    tag: ClassVar[str] = "callback.contradicted"
+    provider: str
+    callback: UUID
+    delivery: UUID
+    said: str
+    """What became of the purchase, as the provider says."""
+
+
 class Remark(State, frozen=True, kw_only=True):
     """The state of a stream of one event: that it exists."""
 
@@ -182,6 +204,8 @@ type OperatorEvent = (
     | RestoreReleased
     | ProviderLimited
     | BalanceLow
+    | CallbackReplayed
+    | CallbackContradicted
 )
 
 

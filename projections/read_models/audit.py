@@ -22,6 +22,7 @@ from domain.jobs.events import JobEvent
 from domain.maintenance.events import MaintenanceEvent
 from domain.operators.events import (
     ActionRefused,
+    CallbackReplayed,
     CredentialResealed,
     CredentialRotated,
     CredentialSet,
@@ -162,7 +163,7 @@ _KINDS: Final = {
 
 
 _WITHOUT_STREAM: Final = frozenset(
-    {"delivery", "maintenance", "projection", "provider", "credential"}
+    {"delivery", "maintenance", "projection", "provider", "credential", "callback"}
 )
 """Kinds that a refused action names itself: `open_maintenance`."""
 
@@ -184,6 +185,8 @@ def _target(recorded: RecordedEvent) -> str:
             | CredentialResealed(provider=slug)
         ):
             return f"provider:{slug}"
+        case CallbackReplayed(callback=callback):
+            return f"callback:{callback}"
         case _:
             return str(recorded.stream_id)
 

@@ -24,6 +24,10 @@ COMMANDS = dict(commands(counterfoil))
 
 
 DUE = [
+    "callbacks list",
+    "callbacks record",
+    "callbacks replay",
+    "callbacks show",
     "cancel",
     "credentials list",
     "credentials make-key",

@@ -29,6 +29,7 @@ OPERATION = UUID("0195bd5e-5c4a-7000-8000-000000000003")
 COVERING = UUID("0195bd5e-5c4a-7000-8000-000000000004")
 JOB = UUID("0195bd5e-5c4a-7000-8000-000000000005")
 BOOT = UUID("0195bd5e-5c4a-7000-8000-000000000006")
+CALLBACK = UUID("0195bd5e-5c4a-7000-8000-000000000008")
 COMMIT = UUID("0195bd5e-5c4a-7000-8000-000000000007")
 
 META = Meta(
@@ -279,6 +280,12 @@ OPERATORS: tuple[Event, ...] = (
     ),
     operators.CredentialRotated(provider="stars", key="k2026"),
     operators.CredentialResealed(provider="stars", key="k2027", before="k2026"),
+    operators.CallbackReplayed(
+        provider="stars", callback=CALLBACK, before="unknown_key"
+    ),
+    operators.CallbackContradicted(
+        provider="stars", callback=CALLBACK, delivery=ORDER, said="delivered"
+    ),
 )
 
 EARLIER: dict[tuple[str, int], Event] = {

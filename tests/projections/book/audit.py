@@ -20,7 +20,7 @@ KINDS = {
     "provider": "provider",
     "credential": "provider",
 }
-NAMED = ("maintenance", "projection", "delivery", "provider", "credential")
+NAMED = ("maintenance", "projection", "delivery", "provider", "credential", "callback")
 """What a refused action may be about: `open_maintenance`."""
 
 OF_ENTITLEMENTS = {
@@ -79,5 +79,7 @@ def row(event: Told) -> Row:
             target = f"projection:{data['projection']}"
         elif kind in ("provider", "credential"):
             target = f"provider:{data['provider']}"
+        elif event.type == "callback.replayed":
+            target = f"callback:{data['callback']}"
         kind = KINDS.get(kind, kind)
     return row | {"action": action, "target": target, "target_kind": kind}

@@ -1,0 +1,1 @@
+"""`callbacks`: what providers tell by themselves."""

@@ -1,0 +1,1 @@
+"""What providers tell by themselves: recorded once, applied, and replayed by people."""

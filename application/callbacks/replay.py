@@ -1,0 +1,105 @@
+"""A person tells a callback again that had come to nothing."""
+
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
+
+from application.callbacks.callback import (
+    REPLAYED,
+    Callback,
+    CallbackBook,
+    Remarked,
+)
+from application.callbacks.record import Receipt, RecordCallback
+from application.errors import (
+    ApplicationError,
+    NoKeyError,
+    NotFoundError,
+    StateConflictError,
+)
+from application.operators.instruction import Instruction, as_given
+from application.operators.refusals import About, Refusals
+from application.providers.sealing import Unopened
+from domain.operators.events import ActionRefused, CallbackReplayed
+
+WHAT: Final = "callback"
+REPLAY: Final = "replay_callback"
+
+_PROVIDER: Final = "provider"
+
+_REMEDIES: Final = {
+    "accepted": "its delivery was told already",
+    "duplicate": "replay the one that it repeats, if that has failed",
+    "rejected": "nobody has signed it; ask the provider to send it again",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayCallback:
+    """Replays callbacks on behalf of people."""
+
+    record: RecordCallback
+    callbacks: CallbackBook
+    refusals: Refusals
+
+    def __call__(self, key: str, instruction: Instruction) -> Receipt:
+        """Return what followed from the callback of that id this time.
+
+        Raises:
+            NotFoundError: there is no such callback, or its provider is gone.
+            StateConflictError: it is neither failed nor ignored,
+                or its body does not open with the keys here.
+            NoKeyError: there are no keys here.
+            DatabaseUnavailableError: it may have been told already.
+        """
+        callback = self._found(key)
+        try:
+            return self._replayed(callback, key, instruction)
+        except ApplicationError as error:
+            refused = ActionRefused(
+                action=REPLAY, target=as_given(key), code=error.code
+            )
+            self.refusals.record(refused, instruction, _about(callback, key))
+            raise
+
+    def _found(self, key: str) -> Callback | None:
+        try:
+            return self.callbacks.find(UUID(key.strip()))
+        except ValueError:
+            return None
+
+    def _replayed(
+        self, callback: Callback | None, key: str, instruction: Instruction
+    ) -> Receipt:
+        if callback is None:
+            raise NotFoundError(WHAT, as_given(key))
+        if callback.status not in REPLAYED:
+            remedy = _REMEDIES.get(callback.status, "only what came to nothing is told")
+            raise StateConflictError(WHAT, str(callback.id), callback.status, remedy)
+        provider = self.record.providers.find(callback.tenant_id, callback.provider)
+        if provider is None:
+            raise NotFoundError(_PROVIDER, callback.provider)
+        body = self._body(callback)
+        event = CallbackReplayed(
+            provider=callback.provider,
+            callback=callback.id,
+            before=callback.code or callback.status,
+        )
+        replayed = Remarked(event, instruction.meta(f"callback:{callback.id}"))
+        return self.record.follow(callback, provider, body, replayed)
+
+    def _body(self, callback: Callback) -> bytes:
+        seals, sealed = self.record.seals, callback.sealed
+        if seals is None or sealed is None:
+            raise NoKeyError
+        body = seals.open(sealed, callback.place)
+        if isinstance(body, Unopened):
+            remedy = f"its body does not open under key {body.key}; give that key back"
+            raise StateConflictError(WHAT, str(callback.id), "sealed", remedy)
+        return body
+
+
+def _about(callback: Callback | None, key: str) -> About:
+    if callback is None:
+        return About("default", f"operator:{as_given(key)}")
+    return About(callback.tenant_id, f"callback:{callback.id}")

@@ -1,0 +1,1 @@
+"""Callbacks of providers, kept in `counterfoil.provider_callbacks`."""
