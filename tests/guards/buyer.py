@@ -33,21 +33,10 @@ def owed(
     line: int = 1, *, provider: str = "stars", cost_minor: int = PRICE
 ) -> tuple[Change, Change]:
     """Return the births of a paid order and of its one delivery."""
-    order = Ref(StreamKind.ORDER, new_id())
-    paid = Paid(
-        order_id=f"A-{order.id}",
-        customer_id="C-1",
-        slot=1,
-        kind="purchase",
-        currency="RUB",
-        amount_minor=150,
-        discount_minor=0,
-        effective_at=None,
-        lines=(),
-    )
+    order = paid_order()
     owe = Owe(
-        order=order.id,
-        order_id=paid.order_id,
+        order=order.ref.id,
+        order_id=f"A-{order.ref.id}",
         customer_id="C-1",
         line=line,
         provider=provider,
@@ -62,9 +51,26 @@ def owed(
     events = decide(GoodsDelivery(), owe)
     delivery = Ref(StreamKind.DELIVERY, new_id())
     return (
-        _birth(order, (paid,), evolve_order(Order(), paid)),
+        order,
         _birth(delivery, events, fold(events)),
     )
+
+
+def paid_order() -> Change:
+    """Return the birth of an order that is paid."""
+    order = Ref(StreamKind.ORDER, new_id())
+    paid = Paid(
+        order_id=f"A-{order.id}",
+        customer_id="C-1",
+        slot=1,
+        kind="purchase",
+        currency="RUB",
+        amount_minor=150,
+        discount_minor=0,
+        effective_at=None,
+        lines=(),
+    )
+    return _birth(order, (paid,), evolve_order(Order(), paid))
 
 
 def _birth(ref: Ref, events: tuple[Event, ...], state: State) -> Change:

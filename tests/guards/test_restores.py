@@ -3,10 +3,7 @@
 What a provider has sold is written into the buyer's own book, which nobody restores.
 """
 
-import os
 import shutil
-import subprocess
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -16,7 +13,6 @@ import pytest
 from application.operators.quarantine import GuardState
 from infrastructure import embedded
 from infrastructure.embedded import lifecycle
-from infrastructure.embedded.binaries import find_binaries
 from infrastructure.embedded.place import lasting_place
 from infrastructure.errors import DatabaseUnavailableError
 from infrastructure.guards.quarantine import PostgresRestoreGuard
@@ -28,8 +24,9 @@ from tests.fixtures.database import TestDatabase, TestServer
 from tests.guards.buyer import Buyer
 from tests.guards.conftest import WORKER
 from tests.guards.looked import looked_at
+from tests.guards.servers import QUICK, dumped, owned_copy, put_back, tool, var
 
-QUICK = {"fsync": "off", "wal_level": "replica", "max_connections": "20"}
+__all__ = ["var"]
 
 
 @contextmanager
@@ -64,17 +61,6 @@ def assert_nothing_is_bought(buyer: Buyer) -> GuardState:
     assert not buyer.twice()
     assert all(each.is_marked for each in guard_of(buyer).work)
     return state
-
-
-def tool(name: str, *words: str) -> None:
-    folder = find_binaries(None).folder
-    subprocess.run([folder / name, *words], check=True, capture_output=True)
-
-
-def dumped(uri: str, folder: Path) -> Path:
-    dump = folder / "dump"
-    tool("pg_dump", "--format=custom", f"--file={dump}", uri)
-    return dump
 
 
 @pytest.mark.parametrize("where", ["the same cluster", "another cluster"])
@@ -129,35 +115,6 @@ def test_a_dump_restored_into_its_own_database_is_met_too(
         # Over the connections that were there before, and whatever process looks.
         assert buyer.buy(first) == "quarantined"
         assert not buyer.twice()
-
-
-@pytest.fixture
-def var() -> Iterator[Path]:
-    """A data folder in memory; whatever server runs in it is stopped at the end."""
-    fast = Path("/dev/shm")  # noqa: S108 - a folder of its own in it
-    outside = Path(tempfile.mkdtemp(prefix="cf-", dir=fast if fast.is_dir() else None))
-    outside.chmod(0o755)
-    try:
-        yield outside / "var"
-    finally:
-        for home in outside.glob("*/postgres"):
-            place = lasting_place(home.parent)
-            lifecycle.stop(place)
-            place.give_sockets_back()
-        shutil.rmtree(outside)
-
-
-def owned_copy(source: Path, target: Path) -> None:
-    shutil.copytree(source, target)
-    owner = source.stat()
-    for path in (target, *target.rglob("*")):
-        os.chown(path, owner.st_uid, owner.st_gid)
-    target.chmod(0o700)
-
-
-def put_back(copy: Path, data: Path) -> None:
-    shutil.rmtree(data)
-    copy.rename(data)
 
 
 def test_a_stale_copy_of_the_files_is_told_by_the_journal_alone(var: Path) -> None:
