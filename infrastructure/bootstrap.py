@@ -227,7 +227,7 @@ class Composition:
         folder = self.settings.data_dir / "demo"
         orders = Orders(
             file=_EXAMPLES / "cdnow_orders.csv",
-            map_file=_EXAMPLES / "cdnow_access.json",
+            map_file=_EXAMPLES / "cdnow.json",
         )
         with refusals_in_our_words():
             result = stage_demo(folder, orders, DemoOptions(), tell, show)

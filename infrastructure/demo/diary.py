@@ -20,6 +20,33 @@ class Sale:
 
     customer: str
     days: int
+    goods: "Goods"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Goods:
+    """What of an order a provider has to deliver, and what it is about in money."""
+
+    provider: str
+    recipient: str
+    units: int
+    """Stars, of all pieces together."""
+    cost_minor: int
+    price_minor: int
+    """Of all pieces, before any discount."""
+    amount_minor: int
+    """What was paid for the whole order."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What an operator has said about a delivery in review."""
+
+    operator: str
+    verdict: str
+    key: str
+    """Of the purchase that the gateway's ledger was searched for."""
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,10 +172,19 @@ class Diary:
     edits: list[Edit] = field(default_factory=list[Edit])
     tried: set[str] = field(default_factory=set[str])
     """X-Request-ID of every request by which somebody tried to edit."""
+    verdicts: list[tuple[str, Verdict]] = field(
+        default_factory=list[tuple[str, Verdict]]
+    )
+    """With the delivery that each is about."""
+    configured: list[tuple[str, str, str]] = field(
+        default_factory=list[tuple[str, str, str]]
+    )
+    """What was set up of providers: the tag of its event, by whom, why."""
     window: Window | None = None
     answers: Answers | None = None
 
     @property
     def commands(self) -> int:
         """How many commands operators gave."""
-        return len(self.asked) + len(self.refused) + len(self.refunds)
+        refunds = len(self.refunds)
+        return len(self.asked) + len(self.refused) + refunds + len(self.verdicts)

@@ -11,6 +11,8 @@ _PROGRESS: Final = """
 SELECT (SELECT count(*) FROM counterfoil.orders),
        (SELECT count(*) FROM counterfoil.orders WHERE state = 'fulfilled'),
        (SELECT count(*) FROM counterfoil.jobs),
+       (SELECT count(*) FROM counterfoil.deliveries
+         WHERE state IN ('pending', 'submitted', 'needs_review')),
        (SELECT count(*) FROM counterfoil.jobs_dead WHERE state = 'discarded')
 """
 
@@ -22,6 +24,10 @@ _STATES: Final = """
 SELECT state, coalesce(CASE WHEN state = 'cancelled' THEN code END, ''), count(*)
   FROM counterfoil.operations
  GROUP BY 1, 2
+"""
+
+_GOODS: Final = """
+SELECT state, count(*) FROM counterfoil.deliveries GROUP BY 1
 """
 
 _DEAD: Final = """
@@ -38,13 +44,16 @@ class Progress:
     settled: int
     fulfilled: int
     unfinished: int
+    """Jobs."""
+    undelivered: int
+    """Lines of goods that are neither delivered nor ended otherwise."""
     dead: int
 
 
 def progress(connection: Connection) -> Progress:
     """Return the present counts."""
     row = connection.execute(_PROGRESS).fetchall()[0]
-    return Progress(number(row[0]), number(row[1]), number(row[2]), number(row[3]))
+    return Progress(*map(number, row))
 
 
 def figures(connection: Connection, diary: Diary) -> list[tuple[str, str]]:
@@ -64,6 +73,11 @@ def figures(connection: Connection, diary: Diary) -> list[tuple[str, str]]:
         ("operations", f"{sum(states.values()):,}"),
         ("  succeeded", f"{states.get(('succeeded', ''), 0):,}"),
         ("  covered by a later one", f"{states.get(('cancelled', 'covered_by'), 0):,}"),
+        *_goods(connection),
+        ("purchases submitted", f"{counts.get('goods.purchase_submitted', 0):,}"),
+        ("  refused", f"{counts.get('goods.purchase_refused', 0):,}"),
+        ("  unknown", f"{counts.get('goods.purchase_unknown', 0):,}"),
+        ("reviews decided", f"{counts.get('goods.review_decided', 0):,}"),
         ("operators' commands", f"{diary.commands:,}"),
         ("  refunds", f"{len(diary.refunds):,}"),
         ("  refused", f"{len(diary.refused):,}"),
@@ -76,4 +90,16 @@ def figures(connection: Connection, diary: Diary) -> list[tuple[str, str]]:
         ("events in the log", f"{sum(counts.values()):,}"),
         ("dead letters", f"{now.dead:,}"),
         *(("  " + text(row[0]), f"{number(row[1]):,}") for row in dead),
+    ]
+
+
+def _goods(connection: Connection) -> list[tuple[str, str]]:
+    states = {
+        text(row[0]): number(row[1]) for row in connection.execute(_GOODS).fetchall()
+    }
+    return [
+        ("lines of goods", f"{sum(states.values()):,}"),
+        ("  delivered", f"{states.get('delivered', 0):,}"),
+        ("  refunded", f"{states.get('refunded', 0):,}"),
+        ("  cancelled by a refund", f"{states.get('cancelled', 0):,}"),
     ]

@@ -1,5 +1,6 @@
-"""The real processes of a demo: one panel simulator and several workers."""
+"""The real processes of a demo: a panel, a gateway, several workers, and commands."""
 
+import base64
 import os
 import secrets
 import signal
@@ -20,6 +21,8 @@ from infrastructure.errors import InfrastructureError
 _START_SECONDS: Final = 20.0
 _STOP_SECONDS: Final = 45.0
 _ROOT: Final = Path(__file__).resolve().parents[2]
+GOODS_BACKOFF_SECONDS: Final = 1
+"""Instead of a minute, or nobody would watch a purchase that is tried again."""
 _CHILD: Final = (sys.executable, "-m", "infrastructure.demo.child")
 
 
@@ -38,8 +41,13 @@ class Place:
 
     @property
     def book(self) -> Path:
-        """The simulator's book."""
+        """The panel's book."""
         return self.folder / "panel.sqlite"
+
+    @property
+    def ledger(self) -> Path:
+        """The gateway's ledger."""
+        return self.folder / "gateway.sqlite"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +88,11 @@ class Processes:
         self._stack = ExitStack()
         self.token = secrets.token_urlsafe(24)
         self._commands: list[Command] = []
-        self._panel: subprocess.Popen[bytes] | None = None
+        self._simulators: list[subprocess.Popen[bytes]] = []
         self.panel_url = ""
+        self.gateway_url = ""
+        key = base64.b64encode(secrets.token_bytes(32)).decode()
+        self._keys = f"demo:{key}"
         self.workers: list[subprocess.Popen[bytes]] = []
 
     def __enter__(self) -> Self:
@@ -90,7 +101,7 @@ class Processes:
 
     def __exit__(self, *_: object) -> None:
         """Kill what still lives."""
-        for process in [*self.workers, *([self._panel] if self._panel else [])]:
+        for process in [*self.workers, *self._simulators]:
             if process.poll() is None:
                 process.kill()
                 process.wait()
@@ -106,23 +117,41 @@ class Processes:
         Raises:
             DemoProcessError: it did not answer in time.
         """
-        port_file = self.place.folder / "panel.port"
-        port_file.unlink(missing_ok=True)
-        self._panel = self._spawn(
-            ["simulate", "panel", "--port", "0", "--book", str(self.place.book),
-             "--port-file", str(port_file),
-             "--fault-rate", str(fault_rate), "--seed", str(seed),
-             *(f"--squad={squad}" for squad in squads)],
-            "panel.log",
+        self.panel_url = self._simulator(
+            "panel", "--book", str(self.place.book),
+            "--fault-rate", str(fault_rate), "--seed", str(seed),
+            *(f"--squad={squad}" for squad in squads),
         )  # fmt: skip
+
+    def start_gateway(
+        self, *, fault_rate: float, seed: int, faults: Sequence[str]
+    ) -> None:
+        """Start the simulator of a seller of goods and wait until it answers.
+
+        Raises:
+            DemoProcessError: it did not answer in time.
+        """
+        self.gateway_url = self._simulator(
+            "gateway", "--ledger", str(self.place.ledger),
+            "--fault-rate", str(fault_rate), "--seed", str(seed),
+            *(f"--fault={fault}" for fault in faults),
+        )  # fmt: skip
+
+    def _simulator(self, name: str, *arguments: str) -> str:
+        """Start one and return where it answers."""
+        port_file = self.place.folder / f"{name}.port"
+        port_file.unlink(missing_ok=True)
+        command = ["simulate", name, "--port", "0", "--port-file", str(port_file)]
+        process = self._spawn([*command, *arguments], f"{name}.log")
+        self._simulators.append(process)
         deadline = time.monotonic() + _START_SECONDS
-        while time.monotonic() < deadline and self._panel.poll() is None:
+        while time.monotonic() < deadline and process.poll() is None:
             if port_file.exists() and (port := port_file.read_text().strip()):
-                self.panel_url = f"http://127.0.0.1:{int(port)}"
-                if _answers(self.panel_url + "/_simulator/health"):
-                    return
+                url = f"http://127.0.0.1:{int(port)}"
+                if _answers(url + "/_simulator/health"):
+                    return url
             time.sleep(0.05)
-        raise DemoProcessError(self._failed("the panel simulator", "panel.log"))
+        raise DemoProcessError(self._failed(f"the {name} simulator", f"{name}.log"))
 
     def start_worker(self) -> None:
         """Start one more worker; it takes part as soon as it is ready."""
@@ -143,6 +172,18 @@ class Processes:
         command = Command(process)
         self._commands.append(command)
         return command
+
+    def done(self, operator: str, arguments: Sequence[str]) -> None:
+        """Give a command and wait for its end.
+
+        Raises:
+            DemoProcessError: it was refused.
+        """
+        process = self.command(operator, arguments).process
+        out, err = process.communicate(timeout=_STOP_SECONDS)
+        if process.returncode:
+            msg = f"`counterfoil {' '.join(arguments)}` was refused: {out}{err}"
+            raise DemoProcessError(msg)
 
     def require_alive(self, expected_dead: Sequence[int]) -> None:
         """Refuse to go on when a child that should live has ended.
@@ -166,11 +207,12 @@ class Processes:
                 process.send_signal(signal.SIGTERM)
         return [_ended(process) for process in self.workers]
 
-    def stop_panel(self) -> None:
-        """Let the simulator close its book."""
-        if self._panel is not None and self._panel.poll() is None:
-            self._panel.send_signal(signal.SIGTERM)
-            self._panel.wait(_STOP_SECONDS)
+    def stop_simulators(self) -> None:
+        """Let the simulators close their books."""
+        for process in self._simulators:
+            if process.poll() is None:
+                process.send_signal(signal.SIGTERM)
+                process.wait(_STOP_SECONDS)
 
     def _spawn(self, arguments: list[str], log: str) -> "subprocess.Popen[bytes]":
         output = self._stack.enter_context((self.place.folder / log).open("wb"))
@@ -189,6 +231,9 @@ class Processes:
             "COUNTERFOIL_REMNAWAVE_URL": self.panel_url,
             "COUNTERFOIL_REMNAWAVE_TOKEN": self.token,
             "COUNTERFOIL_SIMULATOR_TOKEN": self.token,
+            "COUNTERFOIL_DATA_DIR": str(self.place.folder),
+            "COUNTERFOIL_DATA_ENCRYPTION_KEYS": self._keys,
+            "COUNTERFOIL_GOODS_BACKOFF_BASE_SECONDS": str(GOODS_BACKOFF_SECONDS),
         }
 
     def _failed(self, what: str, log: str) -> str:

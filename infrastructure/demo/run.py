@@ -1,7 +1,8 @@
 """Run the main job on all real orders while things break, then let the books agree.
 
-t=0   database, migrations, panel (failing in 3 % of its requests), workers
-      orders are settled, each in one transaction of its own
+t=0   database, migrations, workers; panel and gateway, failing in 3 % of their requests
+      orders are settled, each in one transaction of its own; goods are bought, and an
+      operator decides from the gateway's ledger what became of lost purchases
 15 %  one worker is killed with SIGKILL; another takes its place
 20 %  one worker is frozen with SIGSTOP until its leases are over, then goes on
 20 %  operators begin to change what customers have, who buy meanwhile, and to refund;
@@ -27,11 +28,20 @@ from infrastructure.demo.people.caretaker import Caretaker
 from infrastructure.demo.people.day import Day
 from infrastructure.demo.people.desk import Desk
 from infrastructure.demo.people.reader import Reader
+from infrastructure.demo.people.reviewer import NAME, Reviewer
 from infrastructure.demo.people.script import SQUADS, visits
 from infrastructure.demo.people.somebody import Somebody
-from infrastructure.demo.processes import DemoProcessError, Place, Processes
+from infrastructure.demo.processes import (
+    GOODS_BACKOFF_SECONDS,
+    DemoProcessError,
+    Place,
+    Processes,
+)
+from infrastructure.demo.seller import FAULTS, configure
 from infrastructure.demo.stage import DemoOptions, Stage
+from infrastructure.postgres.batch_store import BatchStore
 from infrastructure.postgres.database import Connection
+from infrastructure.reviews.reviews import decide_over
 
 _LOOK_SECONDS: Final = 0.25
 _LAG: Final = 0.1
@@ -76,22 +86,27 @@ def run_demo(
     diary = Diary(sales=dict(stage.sales))
     with Processes(place) as processes:
         _start(processes, stage, options)
+        _start_selling(processes, stage, options, diary)
+        for _ in range(options.workers):
+            processes.start_worker()
+        stage.tell(f"{options.workers} worker processes started")
         mishaps = Mishaps(connection, processes, stage, options)
         play = _play(mishaps, reader, diary)
         # A shop that sells far ahead would be done before anything happens.
         stage.settle(lambda: _until(play.keeps_pace, options.patience_seconds))
         stage.tell(f"{len(diary.sales):,} orders settled, each in its own transaction")
         _until(play.is_over, options.patience_seconds)
+        stage.tell(f"{NAME} has decided {len(diary.verdicts)} reviews from the ledger")
         reader.follow()
         exit_codes = processes.stop_workers()
-        processes.stop_panel()
+        processes.stop_simulators()
     stage.tell("read models are asked, and compared with a fold of the whole log")
     diary.answers = reader.answers()
     return DemoResult(
         figures(connection, diary),
         lines(diary),
         document(diary),
-        check(connection, place.book, diary),
+        check(connection, place.book, place.ledger, diary),
         diary,
         exit_codes,
         time.monotonic() - stage.began_at,
@@ -106,9 +121,20 @@ def _start(processes: Processes, stage: Stage, options: DemoOptions) -> None:
     stage.tell(
         f"panel simulator at {processes.panel_url}, failing in {rate} of its requests"
     )
-    for _ in range(options.workers):
-        processes.start_worker()
-    stage.tell(f"{options.workers} worker processes started")
+
+
+def _start_selling(
+    processes: Processes, stage: Stage, options: DemoOptions, diary: Diary
+) -> None:
+    rate, seed = options.fault_rate, options.seed
+    processes.start_gateway(fault_rate=rate, seed=seed, faults=FAULTS)
+    providers = {sale.goods.provider for sale in stage.sales.values()}
+    configure(processes, providers, diary)
+    stage.tell(
+        f"gateway simulator at {processes.gateway_url}, failing in {rate:.0%} of its "
+        f"requests; a refused purchase is tried again after {GOODS_BACKOFF_SECONDS} s "
+        "and on, instead of a minute"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,12 +143,14 @@ class _Play:
 
     mishaps: Mishaps
     day: Day
+    reviewer: Reviewer
     lag: float
     """Orders that may be settled and not yet fulfilled."""
 
     def look(self) -> Progress:
         """Return how far everything is, after doing what is due."""
         now = self.mishaps.look()
+        self.reviewer.look()
         self.day.look(now, may_close=self.mishaps.have_begun)
         return now
 
@@ -135,7 +163,8 @@ class _Play:
 
     def is_over(self) -> bool:
         """Return whether there is nothing left to do for anybody."""
-        is_quiet = self.look().unfinished == 0
+        now = self.look()
+        is_quiet = now.unfinished == 0 and now.undelivered == 0
         return is_quiet and self.mishaps.is_over and self.day.is_over
 
 
@@ -147,7 +176,10 @@ def _play(mishaps: Mishaps, reader: Reader, diary: Diary) -> _Play:
     desk.take(visits([(order, sale.customer) for order, sale in diary.sales.items()]))
     caretaker = Caretaker(connection, processes, diary, reader)
     day = Day(desk, caretaker, mishaps.stage, mishaps.kill_in_window)
-    return _Play(mishaps, day, max(_LAG * len(diary.sales), _LEAST_LAG))
+    units = BatchStore(reader.database)
+    decide = decide_over(reader.database, units, four_eyes=False)
+    reviewer = Reviewer(connection, processes.place.ledger, decide, diary)
+    return _Play(mishaps, day, reviewer, max(_LAG * len(diary.sales), _LEAST_LAG))
 
 
 def _until(is_so: Callable[[], bool], patience_seconds: float) -> None:

@@ -7,6 +7,8 @@ installation; running it again begins with an empty schema.
 import csv
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
@@ -17,7 +19,7 @@ from application.settle_file import Progress as Count
 from application.settle_file import settle_file
 from domain.event import JsonObject
 from infrastructure import embedded
-from infrastructure.demo.diary import Sale
+from infrastructure.demo.diary import Goods, Sale
 from infrastructure.demo.figures import Progress
 from infrastructure.demo.people.reader import Reader
 from infrastructure.demo.processes import DemoProcessError, Place
@@ -31,6 +33,8 @@ from infrastructure.postgres.database import Database
 _BEGIN_ANEW: Final = "DROP SCHEMA IF EXISTS counterfoil CASCADE"
 _POOL: Final = 6
 """Whoever settles, whoever looks, and a comparison of read models."""
+_BEFORE: Final = ("panel.sqlite*", "gateway.sqlite*", NAME)
+"""What an earlier demo has left, and would be taken for this one's."""
 _EVERY: Final = 50
 """Orders between two looks at how far everything is."""
 
@@ -81,13 +85,29 @@ class Dated:
 
     def sales(self) -> dict[str, Sale]:
         """Return what was sold to whom, by the order's id."""
-        line = msgspec.convert(self.template["lines"], list[JsonObject])[0]
-        days = int(str(line["days"]))
+        access, goods = msgspec.convert(self.template["lines"], list[JsonObject])
+        days = int(str(access["days"]))
         named = str(self.template["orderId"])
         return {
-            named.replace("{number}", row["number"]): Sale(row["customer_id"], days)
+            named.replace("{number}", row["number"]): Sale(
+                row["customer_id"], days, _goods(goods, row)
+            )
             for row in self.rows
         }
+
+
+def _goods(line: JsonObject, row: Mapping[str, str]) -> Goods:
+    """Return what a line of goods means for one row of the shop's file."""
+    pieces = int(row["units"])
+    product = msgspec.convert(line["product"], JsonObject)
+    return Goods(
+        provider=str(line["provider"]),
+        recipient=str(line["recipient"]).format(**row),
+        units=pieces * int(str(product["quantity"])),
+        cost_minor=pieces * int(str(line["costMinor"])),
+        price_minor=pieces * int(str(line["priceMinor"])),
+        amount_minor=int(Decimal(row["amount_usd"]).scaleb(2)),
+    )
 
 
 def _quarter(date: str) -> tuple[str, int]:
@@ -110,7 +130,7 @@ def stage_demo(
     folder.mkdir(parents=True, exist_ok=True)
     dated = orders.by_quarter(folder)
     # The log begins anew, so what an earlier demo bought is nothing that it lost.
-    for old in (*folder.glob("panel.sqlite*"), *folder.glob(NAME)):
+    for old in chain(*(folder.glob(each) for each in _BEFORE)):
         old.unlink()
     with (
         embedded.serve(folder) as server,

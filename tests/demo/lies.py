@@ -43,7 +43,8 @@ def told(log: Connection, book: sqlite3.Connection, diary: Diary, tell: Lie) -> 
 
 
 def _one_order_more(_: sqlite3.Connection, __: Connection, diary: Diary) -> None:
-    diary.sales["cdnow:more"] = Sale("00004", 30)
+    goods = next(iter(diary.sales.values())).goods
+    diary.sales["cdnow:more"] = Sale("00004", 30, goods)
 
 
 def _another_customer(_: sqlite3.Connection, __: Connection, diary: Diary) -> None:

@@ -19,6 +19,7 @@ from infrastructure.demo.check import check
 from infrastructure.demo.diary import Diary
 from infrastructure.demo.people.reader import Reader
 from infrastructure.postgres.database import Connection, Database, connect
+from tests.demo.goods_lies import GOODS_LIES
 from tests.demo.lies import LIES, Lie, told
 from tests.demo.untrue_answers import FOLDS, UNTRUE_ANSWERS
 from tests.fixtures.processes import ROOT
@@ -57,7 +58,7 @@ def play(folder: Path) -> DemoResult:
     few = folder / "few.csv"
     with (ROOT / "examples/cdnow_orders.csv").open() as orders:
         few.write_text("".join(islice(orders, FEW + 1)))
-    source = Orders(file=few, map_file=ROOT / "examples/cdnow_access.json")
+    source = Orders(file=few, map_file=ROOT / "examples/cdnow.json")
 
     def tell(sentence: str) -> None:
         if "embedded PostgreSQL" in sentence:  # migrated, and nobody has come yet
@@ -86,7 +87,7 @@ def test_orders_survive_kills_a_freeze_a_window_and_a_failing_panel(
     _all_that_people_do_was_done(result.diary)
 
     with embedded.serve(folder) as server, closing(connect(server.uri)) as log:
-        for name, (lie, question) in (LIES | UNTRUE_ANSWERS).items():
+        for name, (lie, question) in (LIES | GOODS_LIES | UNTRUE_ANSWERS).items():
             noticed = _noticed(folder, log, result.diary, lie)
             assert question in " ".join(noticed), name
         _a_row_that_is_wrong_is_noticed(folder, server.uri, result.diary)
@@ -119,7 +120,8 @@ def _a_row_that_is_wrong_is_noticed(folder: Path, uri: str, diary: Diary) -> Non
             connection.execute(sql.SQL(ONE_ROW_LESS).format(table=table))
         answers = Reader.over(database).answers()
         changed = replace(diary, answers=answers)
-        findings = check(connection, folder / "panel.sqlite", changed)
+        books = (folder / "panel.sqlite", folder / "gateway.sqlite")
+        findings = check(connection, *books, changed)
     (finding,) = (each for each in findings if FOLDS in each.question)
     assert finding.disagreements == tuple(
         f"{name}: 1 of {compared.rows} rows differ"
@@ -129,10 +131,12 @@ def _a_row_that_is_wrong_is_noticed(folder: Path, uri: str, diary: Diary) -> Non
 
 def _noticed(folder: Path, log: Connection, diary: Diary, lie: Lie) -> list[str]:
     """Return the questions that disagree once copies of the books tell a lie."""
-    copy = folder / "lie.sqlite"
-    shutil.copy(folder / "panel.sqlite", copy)
-    with closing(sqlite3.connect(copy)) as book, log.transaction(force_rollback=True):
+    panel, gateway = folder / "lie.sqlite", folder / "gateway_lie.sqlite"
+    shutil.copy(folder / "panel.sqlite", panel)
+    shutil.copy(folder / "gateway.sqlite", gateway)
+    with closing(sqlite3.connect(panel)) as book, log.transaction(force_rollback=True):
+        book.execute("ATTACH ? AS gateway", (str(gateway),))
         with book:
             lied = told(log, book, diary, lie)
-        findings = check(log, copy, lied)
+        findings = check(log, panel, gateway, lied)
     return [each.question for each in findings if each.disagreements]

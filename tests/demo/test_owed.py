@@ -6,10 +6,18 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from infrastructure.demo.check.owed import Decided, Owed, Shown
-from infrastructure.demo.diary import Asked, Diary, Sale
+from infrastructure.demo.diary import Asked, Diary, Goods, Sale
 
 BOUGHT = datetime(2030, 1, 1, tzinfo=UTC)
-DIARY = Diary(sales={f"order {on}": Sale("7", 30) for on in range(100)})
+STARS = Goods(
+    provider="stars",
+    recipient="customer_7",
+    units=50,
+    cost_minor=50,
+    price_minor=100,
+    amount_minor=1_000,
+)
+DIARY = Diary(sales={f"order {on}": Sale("7", 30, STARS) for on in range(100)})
 
 
 def day(number: int) -> datetime:

@@ -1,4 +1,4 @@
-"""The check at the demo's end: the panel's own book and the people's diary against us.
+"""The check at the demo's end: the simulators' books and the people's diary against us.
 
 Read with plain SQL and SQLite, and judged by rules that are written here anew: no
 decider, fold or adapter of the product is asked whether the product was right.
@@ -13,6 +13,7 @@ from infrastructure.demo.check import (
     commands,
     customers,
     drifts,
+    goods,
     maintenance,
     orders,
     read_models,
@@ -28,6 +29,7 @@ _QUESTIONS: Final[tuple[tuple[str, Ask], ...]] = (
     *customers.QUESTIONS,
     commands.EVERY_COMMAND,
     drifts.EVERY_EDIT,
+    *goods.QUESTIONS,
     *maintenance.QUESTIONS,
     *calls.QUESTIONS,
     orders.EVERY_DEATH,
@@ -44,9 +46,11 @@ class Finding:
     disagreements: tuple[str, ...]
 
 
-def check(connection: Connection, book: Path, diary: Diary) -> list[Finding]:
+def check(
+    connection: Connection, book: Path, ledger: Path, diary: Diary
+) -> list[Finding]:
     """Return what the books say about each question; none may disagree."""
-    books = read_books(connection, book, diary)
+    books = read_books(connection, book, ledger, diary)
     return [_asked(question, ask, books) for question, ask in _QUESTIONS]
 
 

@@ -1,4 +1,4 @@
-"""What is compared, read once: the log, the panel's book, and the people's diary."""
+"""What is compared, read once: the log, the simulators' books, the people's diary."""
 
 import json
 import re
@@ -12,6 +12,13 @@ from typing import Final
 
 from infrastructure.demo.diary import Diary
 from infrastructure.postgres.database import Connection
+from infrastructure.simulators.gateway.ledger import (
+    LedgerEffect,
+    LedgerRequest,
+    effects,
+    open_ledger,
+)
+from infrastructure.simulators.gateway.ledger import requests as asked
 from infrastructure.simulators.panel.book import (
     BookedRequest,
     BookedUser,
@@ -23,6 +30,7 @@ from infrastructure.simulators.panel.book import (
 REQUEST_ID: Final = re.compile(r"([0-9a-f-]{36})\.(\d+)\.(\d+)")
 """Operation, attempt and call, as the product names its requests."""
 
+_PURCHASE: Final = "purchase"
 _USED: Final = "SELECT username, document FROM users"
 
 
@@ -36,6 +44,10 @@ class Books:
     """By name."""
     used: dict[str, int]
     """Traffic in bytes, by name."""
+    purchases: tuple[LedgerRequest, ...]
+    """Every request to buy that the gateway met,"""
+    effects: tuple[LedgerEffect, ...]
+    """and everything that it has handed over."""
     diary: Diary
 
     def rows(self, statement: str) -> list[tuple[object, ...]]:
@@ -47,11 +59,18 @@ type Ask = Callable[[Books], Iterator[str | None]]
 """Yields None for each thing that agrees, a sentence for each that does not."""
 
 
-def read_books(connection: Connection, book: Path, diary: Diary) -> Books:
+def read_books(connection: Connection, book: Path, ledger: Path, diary: Diary) -> Books:
     """Return what the check is about."""
-    with closing(open_book(book)) as opened:
-        booked = tuple(requests(opened))
-        return Books(connection, booked, _by_name(opened), _used(opened), diary)
+    with closing(open_book(book)) as opened, closing(open_ledger(ledger)) as sold:
+        return Books(
+            connection,
+            tuple(requests(opened)),
+            _by_name(opened),
+            _used(opened),
+            tuple(each for each in asked(sold) if each.action == _PURCHASE),
+            tuple(effects(sold)),
+            diary,
+        )
 
 
 def _by_name(opened: sqlite3.Connection) -> dict[str, list[BookedUser]]:

@@ -13,6 +13,7 @@ SELECT ev.meta->>'commit_id', ev.stream_id::text, ev.type, ev.meta->'actor'->>'i
        ev.meta->>'reason', ev.data->>'action', ev.data->>'target'
   FROM counterfoil.events ev
  WHERE ev.meta->'actor'->>'type' = 'operator' AND ev.type NOT LIKE 'maintenance.%'
+ ORDER BY ev.position
 """
 _OPERATIONS: Final = """
 SELECT stream_id::text, operation, state, coalesce(code, '') FROM counterfoil.operations
@@ -52,6 +53,11 @@ def _every_command(books: Books) -> Iterator[str | None]:
         yield _asked(asked, events) or _done(asked, ends.get(operation_id, ()))
     for refused in books.diary.refused:
         yield _refused(refused, commits)
+    for delivery, verdict in books.diary.verdicts:
+        wanted = (delivery, "goods.review_decided", verdict.operator, verdict.reason)
+        yield _found(wanted, commits, is_alone=False)
+    for configured in books.diary.configured:
+        yield _found(configured, commits, is_alone=True)
     for events in commits.values():
         yield f"operator {events[0].actor} did not do what {events[0].type} says"
     yield from _refunds(books)
@@ -88,6 +94,19 @@ def _refused(refused: Refused, commits: dict[str, list[_Event]]) -> str | None:
             del commits[key]
             return None
     return f"{_told(refused)} by {refused.operator}: its refusal is not on record"
+
+
+def _found(
+    wanted: tuple[str, ...], commits: dict[str, list[_Event]], *, is_alone: bool
+) -> str | None:
+    """Take out the commit that begins with what is wanted; return what is wrong."""
+    for key, events in commits.items():
+        first = events[0]
+        said = (first.stream_id, first.type, first.actor, first.reason)
+        if said[-len(wanted) :] == wanted and (len(events) == 1 or not is_alone):
+            del commits[key]
+            return None
+    return f"{wanted} is not on record"
 
 
 def _told(command: Said) -> str:

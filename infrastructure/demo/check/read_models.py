@@ -15,7 +15,7 @@ _STARTED: Final = "fulfillment.attempt_started"
 
 _HAPPENED: Final = """
 SELECT type, count(*) FROM counterfoil.events
- WHERE type LIKE 'job.%' OR type LIKE 'fulfillment.%'
+ WHERE type LIKE 'job.%' OR type LIKE 'fulfillment.%' OR type LIKE 'goods.%'
  GROUP BY type
 """
 _DEAD: Final = """
@@ -165,7 +165,10 @@ def _same(
 
 
 QUESTIONS: Final[tuple[tuple[str, Ask], ...]] = (
-    ("read models: what happened to jobs and operations, how often", _attempts),
+    (
+        "read models: what happened to jobs, operations and deliveries, how often",
+        _attempts,
+    ),
     ("read models: who is dead and why", _dead),
     ("read models: what waited for what while the gate was closed", _waited),
     ("read models: orders that wait for nothing any more", _waits),

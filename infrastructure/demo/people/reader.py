@@ -22,7 +22,7 @@ from projections.queries.terms import Among, Asked
 
 _MOST: Final = 200
 """Orders of one page."""
-_PATIENCE_S: Final = 60.0
+_PATIENCE_S: Final = 120.0
 """Longer than another process takes to go on with what a dead one led."""
 _LOOK_S: Final = 0.1
 
@@ -117,7 +117,7 @@ class Reader:
         while True:
             page = self.queries.orders(
                 Asked(terms=(Among("state", (PAID,)),), after=after, limit=_MOST),
-                at_least=at_least(self.database.connection, since),
+                at_least=at_least(self.database.connection, since, _PATIENCE_S),
             )
             yield page
             if page.next is None:
