@@ -21,7 +21,7 @@ from application.providers.changes import (
 )
 from application.providers.credential import Credential
 from application.providers.looking import LookAtProviders
-from application.providers.sealing import Seals
+from application.providers.sealing import SealedBodies, Seals, Taken
 from application.unit import Ids, UnitOfWork
 from domain.members import invalid
 from domain.operators.events import ActionRefused
@@ -55,12 +55,19 @@ class Unreadable(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Resealed(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What became of the credentials that the active key did not seal."""
+    """What became of everything that the active key did not seal."""
 
     key: str
     """The id of the active key."""
     resealed: tuple[Configured, ...]
     unreadable: tuple[Unreadable, ...]
+    bodies: Taken
+    """What became of the bodies of callbacks."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the active key seals everything now."""
+        return not self.unreadable and not self.bodies.n_unreadable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +75,7 @@ class ConfigureProviders:
     """Changes providers on behalf of people."""
 
     book: ProviderBook
+    bodies: SealedBodies
     seals: Seals | None
     adapters: Collection[str]
     """The names of the adapters of this version."""
@@ -77,7 +85,7 @@ class ConfigureProviders:
     @property
     def look(self) -> LookAtProviders:
         """What tells how they are configured."""
-        return LookAtProviders(self.book, self.seals)
+        return LookAtProviders(self.book, self.bodies, self.seals)
 
     def configure(
         self, tenant_id: str, slug: str, adapter: str, instruction: Instruction
@@ -151,9 +159,10 @@ class ConfigureProviders:
         return self._changed("rotate_credential", tenant_id, slug, change, instruction)
 
     def reseal(self, instruction: Instruction) -> Resealed:
-        """Return what became of the credentials that another key seals, one by one.
+        """Return what became of all that another key seals, credentials one by one.
 
         Each is committed for itself: whoever stops in between goes on by asking again.
+        Bodies of callbacks are taken over too, in pages, without an event for each.
 
         Raises:
             NoKeyError: there is nothing to seal them with.
@@ -175,7 +184,10 @@ class ConfigureProviders:
                     Unreadable(tenant_id=tenant_id, provider=slug, problem=str(error))
                 )
         return Resealed(
-            key=seals.active, resealed=tuple(done), unreadable=tuple(unreadable)
+            key=seals.active,
+            resealed=tuple(done),
+            unreadable=tuple(unreadable),
+            bodies=self.bodies.take_over(seals),
         )
 
     def _keys(self) -> Seals:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from application.providers.book import Provider, ProviderBook
 from application.providers.opening import credential_in
-from application.providers.sealing import Seals
+from application.providers.sealing import SealedBodies, Seals
 from domain.event import Instant
 
 
@@ -54,6 +54,8 @@ class KeyLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Whether COUNTERFOIL_DATA_ENCRYPTION_KEYS has it."""
     seals: int
     """How many credentials it seals."""
+    bodies: int
+    """How many bodies of callbacks it seals."""
     can_be_dropped: bool
     """Whether it is here for nothing."""
 
@@ -70,6 +72,7 @@ class LookAtProviders:
     """Tells how providers are configured."""
 
     book: ProviderBook
+    bodies: SealedBodies
     seals: Seals | None
 
     def providers(self) -> tuple[ProviderLine, ...]:
@@ -88,6 +91,8 @@ class LookAtProviders:
         """
         found = [each for each in self.book.all() if each.sealed is not None]
         uses = Counter(each.sealed.key for each in found if each.sealed is not None)
+        bodies = self.bodies.counts()
+        known = uses.keys() | bodies.keys()
         here = () if self.seals is None else self.seals.ids
         return CredentialPage(
             keys=tuple(
@@ -96,9 +101,10 @@ class LookAtProviders:
                     is_active=key == next(iter(here), None),
                     is_here=key in here,
                     seals=uses[key],
-                    can_be_dropped=key in here[1:] and not uses[key],
+                    bodies=bodies.get(key, 0),
+                    can_be_dropped=key in here[1:] and key not in known,
                 )
-                for key in (*here, *sorted(uses.keys() - set(here)))
+                for key in (*here, *sorted(known - set(here)))
             ),
             credentials=tuple(self._credential(each) for each in found),
         )

@@ -1,5 +1,6 @@
 """What seals secrets so that they can be stored, and opens them again."""
 
+from collections.abc import Mapping
 from typing import Protocol
 
 import msgspec
@@ -51,4 +52,31 @@ class Seals(Protocol):
 
     def open(self, sealed: Sealed, place: Place) -> bytes | Unopened:
         """Return the secret, or why it does not open there."""
+        ...
+
+
+class Taken(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """How many secrets are sealed by the active key now, and how many do not open."""
+
+    n_taken: int
+    n_unreadable: int
+
+
+class SealedBodies(Protocol):
+    """The bodies of callbacks, which are kept sealed for a while."""
+
+    def counts(self) -> Mapping[str, int]:
+        """Return how many each key seals, by its id.
+
+        Raises:
+            DatabaseUnavailableError: the database is away.
+        """
+        ...
+
+    def take_over(self, seals: Seals) -> Taken:
+        """Return what became of those that the active key did not seal.
+
+        Raises:
+            DatabaseUnavailableError: what is done so far stays done; again is safe.
+        """
         ...

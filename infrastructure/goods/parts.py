@@ -6,8 +6,7 @@ from application.goods.pace import Pace
 from infrastructure.goods.kinds import Goods
 from infrastructure.guards.wiring import Guarding
 from infrastructure.postgres.batch_store import Connections
-from infrastructure.providers.goods.adapters import build_adapter
-from infrastructure.providers.registry.providers import PostgresProviders
+from infrastructure.providers.registry.wiring import providers_over
 from infrastructure.settings import Settings
 
 
@@ -19,7 +18,7 @@ def goods_of(
     if ring is None:
         return None
     return Goods(
-        providers=PostgresProviders(connections, ring, build_adapter),
+        providers=providers_over(connections, ring),
         guards=guarding.money(connections),
         journal=guarding.journal,
         pace=Pace(base=timedelta(seconds=settings.goods_backoff_base_seconds)),

@@ -118,7 +118,7 @@ def rotate(  # noqa: PLR0913 - the options of the command, one to one
     with installation.open() as services:
         resealed = services.providers.reseal(instruction)
     document(resealed) if as_json else tell_resealed(resealed)
-    context.exit(_FAILED if resealed.unreadable else 0)
+    context.exit(0 if resealed.is_whole else _FAILED)
 
 
 @command

@@ -39,10 +39,16 @@ def tell_resealed(resealed: Resealed) -> None:
     """Write what became of every credential that another key sealed."""
     for done in resealed.resealed:
         tell_configured(done)
-    if not resealed.resealed and not resealed.unreadable:
+    bodies = resealed.bodies
+    if bodies.n_taken:
+        say(f"bodies of callbacks sealed anew: {bodies.n_taken}")
+    if not resealed.resealed and not bodies.n_taken and resealed.is_whole:
         say(f"nothing to do: key {resealed.key} seals everything already")
     for each in resealed.unreadable:
         aside(each.problem, "bold red")
+    if bodies.n_unreadable:
+        told = f"bodies of callbacks that do not open: {bodies.n_unreadable}"
+        aside(f"{told}; they stay as they are", "bold red")
 
 
 def show_providers(lines: Sequence[ProviderLine]) -> None:
@@ -88,6 +94,8 @@ def show_credentials(page: CredentialPage) -> None:
 
 def _told(key: KeyLine) -> str:
     seals = "1 credential" if key.seals == 1 else f"{key.seals} credentials"
+    if key.bodies:
+        seals += f", bodies of callbacks: {key.bodies}"
     if not key.is_here:
         return f"is missing, and seals {seals}"
     if key.is_active:

@@ -8,6 +8,7 @@ from infrastructure.ids import new_id
 from infrastructure.postgres.batch_store import Connections
 from infrastructure.postgres.streams import PostgresStreams
 from infrastructure.providers.goods.adapters import ADAPTERS, build_adapter
+from infrastructure.providers.registry.bodies import PostgresSealedBodies
 from infrastructure.providers.registry.book import PostgresProviderBook
 from infrastructure.providers.registry.providers import PostgresProviders
 
@@ -23,6 +24,7 @@ def configure_over(
     """Return what changes providers, and tells of them; without keys no secrets."""
     return ConfigureProviders(
         book=PostgresProviderBook(connections),
+        bodies=PostgresSealedBodies(connections),
         seals=seals,
         adapters=ADAPTERS,
         units=units,

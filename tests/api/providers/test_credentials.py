@@ -140,7 +140,7 @@ def test_lists_say_what_is_the_matter_and_show_no_secret(counterfoil: Run) -> No
 
     _, out, _ = counterfoil("credentials", "list", "--json", keys=new_key("k2"))
     page = json.loads(out)
-    neither = {"canBeDropped": False}
+    neither = {"bodies": 0, "canBeDropped": False}
     assert page["keys"] == [
         {"key": "k2", "isActive": True, "isHere": True, "seals": 0} | neither,
         {"key": "k1", "isActive": False, "isHere": False, "seals": 1} | neither,
@@ -170,6 +170,7 @@ def test_a_rotation_of_keys_tells_each_credential_and_fails_if_one_does_not_open
         "key": "k2",
         "resealed": [],
         "unreadable": [],
+        "bodies": {"nTaken": 0, "nUnreadable": 0},
     }
 
 
