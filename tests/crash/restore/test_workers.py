@@ -153,6 +153,28 @@ def fresh(var: Path) -> str:
         return server.uri
 
 
+def opened(var: Path, ledger: Path, url: str) -> Shop:
+    """Return a shop that owes three lines at each provider."""
+    shop = Shop(fresh(var), ledger)
+    migrate(shop.conninfo)
+    with closing(connect(shop.conninfo)) as connection:
+        connection.execute(TEST_CLOCK)
+    keep_place(shop.conninfo)
+    shop.configure(url)
+    for _ in range(3):
+        shop.owe("blind")
+        shop.owe("keyed")
+    return shop
+
+
+def thrown_away(var: Path, shop: Shop, dump: Path) -> None:
+    """Let an older dump take the place of the cluster."""
+    lifecycle.stop(lasting_place(var))
+    shutil.rmtree(lasting_place(var).data)
+    assert fresh(var) == shop.conninfo
+    tool("pg_restore", f"--dbname={shop.conninfo}", str(dump))
+
+
 def test_what_an_older_dump_has_forgotten_is_not_bought_again(
     var: Path, command: Command, tmp_path: Path
 ) -> None:
@@ -161,15 +183,7 @@ def test_what_an_older_dump_has_forgotten_is_not_bought_again(
     with GatewaySimulator(
         ledger=ledger, settings=GatewaySettings(token=TOKEN)
     ) as gateway:
-        shop = Shop(fresh(var), ledger)
-        migrate(shop.conninfo)
-        with closing(connect(shop.conninfo)) as connection:
-            connection.execute(TEST_CLOCK)
-        keep_place(shop.conninfo)
-        shop.configure(gateway.url)
-        for _ in range(3):
-            shop.owe("blind")
-            shop.owe("keyed")
+        shop = opened(var, ledger, gateway.url)
         dump = dumped(shop.conninfo, tmp_path)
         worker = command.start(
             "worker", "--only", "jobs", COUNTERFOIL_DATABASE_URL=shop.conninfo
@@ -178,11 +192,7 @@ def test_what_an_older_dump_has_forgotten_is_not_bought_again(
         until(lambda: set(shop.states()) == done, PATIENCE_S)
         assert set(shop.sold().values()) == {1}
 
-        # when an older dump takes the place of the cluster
-        lifecycle.stop(lasting_place(var))
-        shutil.rmtree(lasting_place(var).data)
-        assert fresh(var) == shop.conninfo
-        tool("pg_restore", f"--dbname={shop.conninfo}", str(dump))
+        thrown_away(var, shop, dump)
         until(shop.is_quiet, PATIENCE_S)
 
         # then nothing was bought twice, and everything is known, or with a person
