@@ -32,7 +32,7 @@ from infrastructure.errors import refusals_in_our_words
 from infrastructure.extensions.extensions import Extensions
 from infrastructure.extensions.panel import GuardedPanel
 from infrastructure.front_door import refund_over, settle_over
-from infrastructure.goods.parts import goods_of
+from infrastructure.goods.parts import callbacks_of, goods_of
 from infrastructure.guards.wiring import Guarding
 from infrastructure.ids import new_id
 from infrastructure.kinds import Parts, product_kinds, runnable_kinds
@@ -46,7 +46,6 @@ from infrastructure.postgres.windows import PostgresWindows
 from infrastructure.projecting.builds.builds import Builds
 from infrastructure.projecting.switches import projections_over
 from infrastructure.projecting.waiting import at_least
-from infrastructure.providers.callbacks.wiring import callbacks_over
 from infrastructure.providers.panel.http_panel import HttpPanel
 from infrastructure.providers.panel.wire import PanelWire
 from infrastructure.providers.registry.wiring import configure_over, reconcile_over
@@ -254,7 +253,7 @@ def _wired(
         providers=configure_over(database, keys, parts.units),
         guarding=guarding,
         restore_guard=guarding.quarantining(database, parts.units),
-        callbacks=callbacks_over(database, keys, streams, parts.units),
+        callbacks=callbacks_of(settings, streams, database, parts.units),
     )
 
 

@@ -43,6 +43,8 @@ CREATE UNIQUE INDEX provider_callbacks_event
 CREATE INDEX provider_callbacks_open ON counterfoil.provider_callbacks (id)
     WHERE state IN ('ignored', 'failed');
 
-CREATE TRIGGER provider_callbacks_final BEFORE UPDATE ON counterfoil.provider_callbacks
-    FOR EACH ROW WHEN (OLD.state NOT IN ('ignored', 'failed'))
+-- All but the body, which another key may seal anew.
+CREATE TRIGGER provider_callbacks_final BEFORE UPDATE OF id, tenant_id, provider, event_id, state,
+        code, kind, delivery_id, duplicate_of, body_sha256, body_bytes, received_at, processed_at
+    ON counterfoil.provider_callbacks FOR EACH ROW WHEN (OLD.state NOT IN ('ignored', 'failed'))
     EXECUTE FUNCTION counterfoil.refuse_leaving_final();

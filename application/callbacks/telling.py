@@ -7,7 +7,6 @@ take any more is evidence for a person.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import timedelta
 from functools import partial
 from typing import Final
 from uuid import UUID
@@ -28,6 +27,7 @@ from application.callbacks.said import (
     Said,
     decision_of,
 )
+from application.goods.pace import Pace
 from application.ports import Streams
 from application.unit import (
     Group,
@@ -44,7 +44,6 @@ from domain.event import Actor, Causation, Instant, Meta
 from domain.goods import aggregate
 from domain.goods.answers import RETRYABLE
 from domain.goods.commands import Accept, Confirm, GoodsCommand, OpenReview, Refuse
-from domain.goods.resolution import backoff
 from domain.goods.state import GoodsDelivery, Stage
 from domain.stream import Change, Ref
 
@@ -52,9 +51,6 @@ UNKNOWN_KEY: Final = "unknown_key"
 ALREADY_SO: Final = "already_so"
 PURCHASE_FAILED: Final = "purchase_failed"
 NOT_STORED: Final = "not_stored"
-
-_LOOK_AGAIN: Final = timedelta(minutes=1)
-_BACKOFF_BASE: Final = timedelta(minutes=1)
 
 
 type Tell = Callable[[Callback, Said], Told]
@@ -68,6 +64,7 @@ class TellDelivery:
     streams: Streams
     units: UnitOfWork
     ids: Ids
+    pace: Pace
 
     def __call__(self, callback: Callback, said: Said) -> Told:
         """Return what followed, committed; telling it twice changes nothing more.
@@ -118,7 +115,7 @@ class TellDelivery:
         if head is None or not isinstance(head.state, GoodsDelivery):
             return Refused(UNKNOWN_KEY)
         delivery = head.state
-        command = _command(said, decision, delivery, now)
+        command = self._command(said, decision, delivery, now)
         try:
             events = aggregate.decide(delivery, command)
         except IllegalTransitionError:
@@ -132,26 +129,25 @@ class TellDelivery:
         change = changed(ref, head, events, aggregate.fold(events, delivery))
         return (change, *births.after_delivery(self.ids, change, now))
 
-
-def _command(
-    said: Said, decision: int, delivery: GoodsDelivery, now: Instant
-) -> GoodsCommand:
-    if said.kind == DELIVERED:
-        return Confirm(decision=decision, reference=said.reference)
-    if said.kind == NOT_BOUGHT:
-        return Refuse(
+    def _command(
+        self, said: Said, decision: int, delivery: GoodsDelivery, now: Instant
+    ) -> GoodsCommand:
+        if said.kind == DELIVERED:
+            return Confirm(decision=decision, reference=said.reference)
+        if said.kind == NOT_BOUGHT:
+            return Refuse(
+                decision=decision,
+                failure_class=RETRYABLE,
+                code=PURCHASE_FAILED,
+                next_at=self.pace.next_purchase(delivery, now),
+                is_answer=False,
+            )
+        return Accept(
             decision=decision,
-            failure_class=RETRYABLE,
-            code=PURCHASE_FAILED,
-            next_at=now + backoff(delivery.purchases, _BACKOFF_BASE),
+            reference=said.reference,
+            next_at=self.pace.next_look(delivery, now),
             is_answer=False,
         )
-    return Accept(
-        decision=decision,
-        reference=said.reference,
-        next_at=now + _LOOK_AGAIN,
-        is_answer=False,
-    )
 
 
 def _meta(callback: Callback, head: Head) -> Meta:

@@ -2,10 +2,14 @@
 
 from datetime import timedelta
 
+from application.callbacks.all import Callbacks
 from application.goods.pace import Pace
+from application.ports import Streams
+from application.unit import UnitOfWork
 from infrastructure.goods.kinds import Goods
 from infrastructure.guards.wiring import Guarding
 from infrastructure.postgres.batch_store import Connections
+from infrastructure.providers.callbacks.wiring import callbacks_over
 from infrastructure.providers.registry.wiring import providers_over
 from infrastructure.settings import Settings
 
@@ -21,5 +25,17 @@ def goods_of(
         providers=providers_over(connections, ring),
         guards=guarding.money(connections),
         journal=guarding.journal,
-        pace=Pace(base=timedelta(seconds=settings.goods_backoff_base_seconds)),
+        pace=_pace(settings),
     )
+
+
+def callbacks_of(
+    settings: Settings, streams: Streams, connections: Connections, units: UnitOfWork
+) -> Callbacks:
+    """Return what takes what providers tell by themselves."""
+    ring = settings.data_encryption_keys
+    return callbacks_over(connections, ring, streams, units, _pace(settings))
+
+
+def _pace(settings: Settings) -> Pace:
+    return Pace(base=timedelta(seconds=settings.goods_backoff_base_seconds))

@@ -15,6 +15,7 @@ import psycopg
 
 from application.callbacks.all import Callbacks
 from application.callbacks.record import Receipt
+from application.goods.pace import Pace
 from application.providers.book import Provider
 from application.providers.credential import Credential
 from domain.goods.commands import GoodsCommand
@@ -91,7 +92,9 @@ class Shop:
         cls, connection: psycopg.Connection[Any], pool: Database, folder: Path
     ) -> "Shop":
         streams, units = PostgresStreams(pool), BatchStore(pool)
-        return cls(connection, pool, folder, callbacks_over(pool, RING, streams, units))
+        return cls(
+            connection, pool, folder, callbacks_over(pool, RING, streams, units, Pace())
+        )
 
     @property
     def buyer(self) -> Buyer:

@@ -7,6 +7,7 @@ import msgspec
 import pytest
 
 from application.callbacks.record import LARGEST_BODY_BYTES
+from application.goods.pace import Pace
 from domain.event import Actor
 from domain.goods.commands import Accept, Decide, LoseTrack, OpenReview, Refuse
 from domain.goods.state import Stage, Standing
@@ -263,7 +264,7 @@ def test_a_provider_that_cannot_be_asked_is_not_believed(shop: Shop) -> None:
 
 def test_without_keys_nothing_is_believed(shop: Shop) -> None:
     streams, units = PostgresStreams(shop.pool), BatchStore(shop.pool)
-    keyless = callbacks_over(shop.pool, None, streams, units)
+    keyless = callbacks_over(shop.pool, None, streams, units, Pace())
     body = body_of("k")
 
     receipt = keyless.record("default", "stars", signed(body, shop.now()), body)

@@ -9,6 +9,7 @@ import pytest
 from application.callbacks.callback import Callback
 from application.callbacks.said import Said
 from application.errors import NoKeyError, NotFoundError, StateConflictError
+from application.goods.pace import Pace
 from application.operators.instruction import instruct
 from domain.goods.state import Stage
 from infrastructure.errors import DatabaseUnavailableError
@@ -108,7 +109,7 @@ def test_a_body_that_does_not_open_is_not_told(
 ) -> None:
     callback = misnamed(shop)
     streams, units = PostgresStreams(shop.pool), BatchStore(shop.pool)
-    other = callbacks_over(shop.pool, ring, streams, units)
+    other = callbacks_over(shop.pool, ring, streams, units, Pace())
 
     with pytest.raises(error):
         other.replay(callback, OLGA)
@@ -154,3 +155,11 @@ def test_the_latest_ones_are_listed_by_status_and_provider(shop: Shop) -> None:
     assert [str(each.id) for each in found] == [misnamed_id]
     assert len(book.latest(status=None, provider=None, limit=1)) == 1
     assert book.latest(status=None, provider="other", limit=5) == []
+
+
+def test_the_body_of_an_accepted_one_can_be_sealed_anew(shop: Shop) -> None:
+    shop.tell(shop.key(shop.bought()))
+
+    shop.connection.execute("UPDATE counterfoil.provider_callbacks SET body_key = 'k2'")
+
+    assert shop.rows("state, body_key") == [("accepted", "k2")]

@@ -4,6 +4,7 @@ from application.callbacks.all import Callbacks
 from application.callbacks.record import RecordCallback
 from application.callbacks.replay import ReplayCallback
 from application.callbacks.telling import TellDelivery
+from application.goods.pace import Pace
 from application.operators.refusals import Refusals
 from application.ports import Streams
 from application.providers.sealing import Seals
@@ -20,6 +21,7 @@ def callbacks_over(
     seals: Seals | None,
     streams: Streams,
     units: UnitOfWork,
+    pace: Pace,
 ) -> Callbacks:
     """Return what takes callbacks; without keys every one is rejected."""
     book = PostgresCallbackBook(connections)
@@ -28,7 +30,7 @@ def callbacks_over(
         seals=seals,
         callbacks=book,
         read=read_callback,
-        tell=TellDelivery(streams, units, new_id),
+        tell=TellDelivery(streams, units, new_id, pace),
         ids=new_id,
     )
     replay = ReplayCallback(
