@@ -43,6 +43,7 @@ from domain.goods.state import (
     Proposal,
     Stage,
     Standing,
+    askings_of,
 )
 
 DELIVERED: Final = "delivered"
@@ -115,9 +116,12 @@ def _reconcile(delivery: GoodsDelivery, command: Reconcile) -> tuple[GoodsEvent,
 def _is_over(delivery: GoodsDelivery, command: Reconcile) -> bool:
     """Whether nothing was bought, and nothing can be under this key any more."""
     match command.found:
+        case "refused" if delivery.standing is Standing.ACCEPTED:
+            # It had the purchase, so it knows how that ended.
+            is_quiet = not askings_of(delivery, delivery.decision)
+            return is_quiet and not delivery.is_restored
         case "refused":
-            is_known = delivery.standing in {Standing.UNKNOWN, Standing.ACCEPTED}
-            return command.is_conclusive and is_known
+            return command.is_conclusive and delivery.standing is Standing.UNKNOWN
         case "absent":
             return command.is_conclusive and delivery.standing is Standing.UNKNOWN
         case _:

@@ -237,6 +237,7 @@ def test_an_earlier_purchase_that_is_confirmed_beside_a_later_one_is_for_a_perso
         ((submit(), TIMEOUT), "absent", Stage.PENDING),
         ((submit(), TIMEOUT), "refused", Stage.PENDING),
         ((submit(), accept()), "refused", Stage.PENDING),
+        ((submit(), accept(is_answer=False)), "refused", Stage.SUBMITTED),
         ((submit(), accept()), "absent", Stage.SUBMITTED),
         ((submit(),), "absent", Stage.SUBMITTED),
         ((submit(),), "refused", Stage.SUBMITTED),
@@ -249,6 +250,16 @@ def test_only_what_is_unknown_is_reconciled_away(
 
     assert told(events)[0] == "reconciled"
     assert delivery.stage is stage
+
+
+def test_what_was_accepted_and_then_failed_is_over_without_a_proof() -> None:
+    """The provider had it: it need not be proved that it never comes."""
+    failed = found("refused", code="purchase_failed", failure_class="permanent")
+
+    events, _ = when(owed(submit(), accept()), failed)
+
+    assert told(events) == ["reconciled", "purchase_refused", "failed", "refunded"]
+    assert told(when(owed(submit(), TIMEOUT), failed)[0]) == ["reconciled"]
 
 
 def test_an_absence_that_proves_nothing_is_told_once() -> None:
