@@ -28,8 +28,7 @@ import os
 import re
 import signal
 import time
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -89,74 +88,62 @@ class Traps:
                     time.sleep(0.005)
 
 
+type Find = Callable[[Sequence[Any]], object]
+"""Returns by the arguments of a call which order or delivery it is about."""
+
+
+def _of_key(key: str) -> str:
+    return key.split(":")[1]
+
+
+def _settled(args: Sequence[Any]) -> object:
+    """Return the order whose delivery a handler has changed."""
+    change = args[1]
+    is_told = isinstance(change.state, GoodsDelivery) and change.events
+    return change.state.order if is_told else None
+
+
+BEFORE: tuple[tuple[Any, str, str, Find], ...] = (
+    (DeliverGoods, "__call__", "claimed", lambda args: args[1].delivery_id),
+    (DeliverGoods, "_submitted", "deciding", lambda args: args[1].order),
+    (Submission, "__call__", "submitting", lambda args: args[0].story.order),
+    (FileJournal, "write", "submitted", lambda args: _of_key(args[1])),
+    (settling, "standing", "settling", _settled),
+)
+AFTER: tuple[tuple[Any, str, str, Find], ...] = (
+    (FileJournal, "write", "journalled", lambda args: _of_key(args[1])),
+    (asking, "submit", "answered", lambda args: _of_key(args[1].key)),
+)
+
+
 def set_traps(traps: Traps) -> None:
     """Put the traps around the product's own functions."""
-
-    def before(owner: Any, name: str, trap: Callable[..., None]) -> None:  # noqa: ANN401
-        former = getattr(owner, name)
-
-        def trapped(*args: Any, **more: Any) -> Any:  # noqa: ANN401
-            trap(*args, **more)
-            return former(*args, **more)
-
-        setattr(owner, name, trapped)
-
-    def after(owner: Any, name: str, trap: Callable[..., None]) -> None:  # noqa: ANN401
-        former = getattr(owner, name)
-
-        def trapped(*args: Any, **more: Any) -> Any:  # noqa: ANN401
-            answer = former(*args, **more)
-            trap(*args, **more)
-            return answer
-
-        setattr(owner, name, trapped)
-
-    def of_key(key: str) -> str:
-        return key.split(":")[1]
-
-    before(
-        DeliverGoods,
-        "__call__",
-        lambda _self, args, _ctx: traps.reached(args.delivery_id, "claimed"),
-    )
-    before(
-        DeliverGoods,
-        "_submitted",
-        lambda _self, story, *_: traps.reached(story.order, "deciding"),
-    )
-    before(
-        Submission,
-        "__call__",
-        lambda self, *_: traps.reached(self.story.order, "submitting"),
-    )
-    journal = partial(traps.reached)
-    before(
-        FileJournal,
-        "write",
-        lambda _self, key, _n: journal(of_key(key), "submitted"),
-    )
-    after(
-        FileJournal,
-        "write",
-        lambda _self, key, _n: journal(of_key(key), "journalled"),
-    )
-    after(
-        asking,
-        "submit",
-        lambda _provider, purchase, _guard: traps.reached(
-            of_key(purchase.key), "answered"
-        ),
-    )
-    before(settling, "standing", _settling(traps))
+    for owner, name, point, find in BEFORE:
+        setattr(owner, name, _before(traps, getattr(owner, name), point, find))
+    for owner, name, point, find in AFTER:
+        setattr(owner, name, _after(traps, getattr(owner, name), point, find))
     _set_wire_traps(traps)
 
 
-def _settling(traps: Traps) -> Callable[..., None]:
-    def reached(_locked: object, change: Any, _now: object) -> None:  # noqa: ANN401
-        if isinstance(change.state, GoodsDelivery) and change.events:
-            traps.reached(change.state.order, "settling")
+def _before(
+    traps: Traps, function: Callable[..., Any], point: str, find: Find
+) -> Callable[..., Any]:
+    def trapped(*args: Any) -> Any:  # noqa: ANN401 - those of the function
+        traps.reached(find(args), point)
+        return function(*args)
 
-    return reached
+    return trapped
+
+
+def _after(
+    traps: Traps, function: Callable[..., Any], point: str, find: Find
+) -> Callable[..., Any]:
+    def trapped(*args: Any) -> Any:  # noqa: ANN401 - those of the function
+        answer = function(*args)
+        traps.reached(find(args), point)
+        return answer
+
+    return trapped
 
 
 def _set_wire_traps(traps: Traps) -> None:
@@ -190,5 +177,5 @@ if __name__ == "__main__":
             options["suspects"] = None
         return WorkerOptions(**options, rescue_seconds=0.2)
 
-    vars(root)["WorkerOptions"] = impatient
+    setattr(root, "WorkerOptions", impatient)  # noqa: B010 - it is not the module's own
     main()

@@ -160,7 +160,7 @@ def _owed(connection: psycopg.Connection[Any]) -> dict[str, Owed]:
         fact = Fact(tag.removeprefix("goods."), data)
         facts.setdefault(stream_id, []).append(fact)
     return {
-        str(order): Owed(*[*head, tuple(facts[stream_id])])
+        str(order): Owed._make([*head, tuple(facts[stream_id])])
         for stream_id, order, *head in heads
     }
 

@@ -9,7 +9,7 @@ import os
 import signal
 import sqlite3
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -153,7 +153,7 @@ class Market:
         return self.connection.execute(statement.encode(), values).fetchall()
 
     @contextmanager
-    def blocked(self, statement: str) -> Iterator[None]:
+    def blocked(self, statement: str) -> Generator[None]:
         """Hold what `statement` locks while the block runs."""
         with (
             psycopg.connect(self.database.conninfo) as holder,
@@ -336,7 +336,7 @@ class Market:
 
 
 @contextmanager
-def opened(database: TestDatabase, folder: Path) -> Iterator[Market]:
+def opened(database: TestDatabase, folder: Path) -> Generator[Market]:
     """A market whose buyers end with the block."""
     ledger, ahead = folder / "ledger.sqlite", [timedelta()]
     with (
