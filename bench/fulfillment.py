@@ -59,7 +59,7 @@ def settle_and_fulfill(processes: Processes, conninfo: str, orders: int) -> floa
         _wait_until_fulfilled(connection, orders)
         seconds = time.monotonic() - began_at
     codes = processes.stop_workers()
-    processes.stop_panel()
+    processes.stop_simulators()
     if any(codes):
         msg = f"workers ended with {codes}; see {processes.place.folder}"
         raise BenchError(msg)

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from application.operators.deliveries.decide import DecideReview, Said
+from application.operators.deliveries.decide import DecideReview
+from application.operators.deliveries.verdict import Said
 from application.operators.instruction import instruct
 from domain.goods.state import MOST_PURCHASES
 from infrastructure.demo.diary import Diary, Verdict
