@@ -122,11 +122,17 @@ class DeliverGoods:
         self, story: Story, provider: Unconfigured, now: Instant
     ) -> Outcome:
         """Wait until it is configured; nothing open goes to a person for that."""
-        if story.delivery.stage is not Stage.PENDING:
-            return later(story, now + UNCONFIGURED_WAIT, provider.code)
-        if isinstance(next_step(story.delivery, Facts(), now), Buy):
-            return _deferred(story, provider.code, now + UNCONFIGURED_WAIT)
-        return self._outcome(story, Facts(), now, is_answered=False)
+        facts, again = _facts(provider.asked), now + UNCONFIGURED_WAIT
+        is_open = story.delivery.stage is not Stage.PENDING
+        if is_open and provider.asked is None:
+            return later(story, again, provider.code)
+        match next_step(story.delivery, facts, now):
+            case Buy():
+                return _deferred(story, provider.code, again)
+            case Repeat():
+                return later(story, again, provider.code)
+            case _:
+                return self._outcome(story, facts, now, is_answered=False)
 
     def _bought(
         self, story: Story, provider: GoodsProvider, ctx: Context, now: Instant
@@ -253,8 +259,8 @@ class DeliverGoods:
                 return done(story, delivery.stage)
 
 
-def _facts(provider: GoodsProvider | Unconfigured) -> Facts:
-    if isinstance(provider, Unconfigured):
+def _facts(provider: GoodsProvider | Unconfigured | None) -> Facts:
+    if provider is None or isinstance(provider, Unconfigured):
         return Facts()
     return asking.facts_of(provider.capabilities)
 

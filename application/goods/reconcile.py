@@ -48,6 +48,7 @@ from domain.goods.resolution import (
     Review,
     Step,
     WaitUntil,
+    absence_is_proved,
     after_absence,
     backoff,
     found_of,
@@ -83,6 +84,8 @@ class ReconcileGoods:
         if stage is Stage.SUBMITTED and self._is_bought_for(story):
             return done(story, GOODS_DELIVERY)
         provider = self.desk.providers.find(story.tenant_id, story.delivery.provider)
+        if isinstance(provider, Unconfigured) and provider.asked is not None:
+            provider = provider.asked
         if isinstance(provider, Unconfigured):
             if stage is Stage.NEEDS_REVIEW:
                 return done(story, provider.code)
@@ -120,7 +123,7 @@ class ReconcileGoods:
         ctx: Context,
         now: Instant,
     ) -> Outcome:
-        findings = list[Finding]()
+        findings, answers = list[Finding](), list[LookupAnswer]()
         facts = asking.facts_of(provider.capabilities)
         for decision in look.decisions:
             delivery = story.delivery
@@ -131,16 +134,22 @@ class ReconcileGoods:
             if isinstance(answer, Unsent):
                 return later(story, now, answer.cause)
             findings.append(_finding(decision, answer))
-            look = _by_its_clock(story.delivery, look, answer)
-        return self._found(story, facts, look, findings, now)
+            answers.append(answer)
+        told_at = _told_at(answers)
+        delivery = story.delivery
+        is_proved = absence_is_proved(delivery, facts, look, told_at)
+        if _is_behind(delivery, told_at):
+            is_proved = False
+        return self._found(story, facts, findings, now, is_conclusive=is_proved)
 
     def _found(
         self,
         story: Story,
         facts: Facts,
-        look: LookUp,
         findings: list[Finding],
         now: Instant,
+        *,
+        is_conclusive: bool,
     ) -> Outcome:
         finding = found_of(story.delivery, findings)
         reconcile = Reconcile(
@@ -148,7 +157,7 @@ class ReconcileGoods:
             found=finding.found,
             reference=finding.reference,
             code=finding.code,
-            is_conclusive=look.is_conclusive,
+            is_conclusive=is_conclusive,
             next_at=self.desk.pace.next_purchase(story.delivery, now),
             failure_class=finding.failure_class,
         )
@@ -192,19 +201,16 @@ class ReconcileGoods:
         return self.desk.handed_over(story, GOODS_DELIVERY, enqueue)
 
 
-def _by_its_clock(
-    delivery: GoodsDelivery, look: LookUp, answer: LookupAnswer
-) -> LookUp:
-    """Return the look as the provider's own clock makes it conclusive, or not.
+def _told_at(answers: list[LookupAnswer]) -> Instant | None:
+    """Return the provider's own clock when it began to answer, if it always told."""
+    told = [it.at for it in answers if isinstance(it, Absent) and it.at is not None]
+    return min(told) if told and len(told) == len(answers) else None
 
-    The clock that enforces an expiry knows best whether it has passed.
-    """
-    at = answer.at if isinstance(answer, Absent) else None
-    is_one = look.decisions == (delivery.decision,) and not delivery.is_restored
-    is_unknown = delivery.standing is Standing.UNKNOWN
-    if at is None or delivery.expires_at is None or not (is_one and is_unknown):
-        return look
-    return LookUp(look.decisions, is_conclusive=at >= delivery.expires_at)
+
+def _is_behind(delivery: GoodsDelivery, told_at: Instant | None) -> bool:
+    """Whether the expiry has not passed by the clock that enforces it."""
+    expires_at = None if delivery.is_restored else delivery.expires_at
+    return told_at is not None and expires_at is not None and told_at < expires_at
 
 
 def _finding(

@@ -17,7 +17,7 @@ from domain.event import Actor, Event, Instant, Meta
 from domain.goods import aggregate
 from domain.goods.commands import EndSender
 from domain.goods.events import Sender
-from domain.goods.state import Asking, GoodsDelivery
+from domain.goods.state import FINAL, Asking, GoodsDelivery
 from domain.stream import Change, Ref, StreamKind
 from infrastructure.postgres.batch_store import Connections
 from infrastructure.postgres.heads.table import text, uuid
@@ -30,10 +30,9 @@ _FIRST: Final = UUID(int=0)
 
 # The condition on `senders` is the one of the index `deliveries_at_large`.
 _AT_LARGE: Final = """
-SELECT stream_id, correlation_id, senders::text
+SELECT stream_id, correlation_id, senders::text, state
   FROM counterfoil.deliveries
  WHERE senders <> '[]'
-   AND state IN ('submitted', 'needs_review', 'pending', 'failed')
    AND deadline < counterfoil.now()
    AND stream_id > %(after)s
    AND EXISTS (SELECT
@@ -84,6 +83,8 @@ class Undertaker:
             return connection.execute(_AT_LARGE, asked).fetchall()
 
     def _groups(self, row: tuple[object, ...]) -> Sequence[Group]:
+        if text(row[3]) in FINAL:
+            return ()  # nobody waits for it any more
         senders = {asking.sender for asking in _askings.decode(text(row[2]))}
         dead = tuple(sender for sender in senders if has_ended(sender))
         if not dead:

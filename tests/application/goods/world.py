@@ -141,7 +141,7 @@ class World:
             guards=self,
             journal=self,
             pace=Pace(),
-            who_sends=sender_of,
+            who_sends=self.sends,
         )
         made = goods_kinds(goods, self.log, self, self.ids, WORKER)
         self.kinds: Kinds = by_name(*made)
@@ -149,6 +149,10 @@ class World:
         self.delivery = self.owe()
 
     # What the handlers are given.
+
+    def sends(self, boot: UUID) -> Sender:
+        """Return who sends; all processes are one, unless a test says otherwise."""
+        return sender_of(boot)
 
     def find(self, tenant_id: str, slug: str) -> GoodsProvider | Unconfigured:
         assert (tenant_id, slug) == ("default", SLUG)
