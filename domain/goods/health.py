@@ -25,10 +25,25 @@ LAST_FAILURE: Final = 5
 """The failure in a row that closes the gate."""
 
 COOL_DOWN: Final = timedelta(minutes=1)
-LONGEST_COOL_DOWN: Final = timedelta(minutes=30)
 
-PROBE_FOR: Final = timedelta(seconds=150)
-"""How long the others wait for the one that tries: as long as a lease."""
+
+class Patience(msgspec.Struct, frozen=True):
+    """How long one that is ill is left alone; all by the first cool-down."""
+
+    cool_down: timedelta = COOL_DOWN
+
+    @property
+    def longest(self) -> timedelta:
+        """No cool-down is longer: half an hour."""
+        return 30 * self.cool_down
+
+    @property
+    def probe_for(self) -> timedelta:
+        """How long the others wait for the one that tries: a lease, 150 s."""
+        return 5 * self.cool_down / 2
+
+
+PATIENCE: Final = Patience()
 
 
 class Sign(StrEnum):
@@ -66,7 +81,13 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
     """Until when the others wait for the one that tries."""
 
 
-def judged(health: Health, sign: Sign, code: str | None, now: Instant) -> Health:
+def judged(
+    health: Health,
+    sign: Sign,
+    code: str | None,
+    now: Instant,
+    patience: Patience = PATIENCE,
+) -> Health:
     """Return the health after an answer."""
     match sign:
         case Sign.NOTHING:
@@ -74,10 +95,12 @@ def judged(health: Health, sign: Sign, code: str | None, now: Instant) -> Health
         case Sign.SUCCESS:
             return Health(status=Status.HEALTHY, last_checked_at=now)
         case Sign.FAILURE:
-            return _failed(health, code, now)
+            return _failed(health, code, now, patience)
 
 
-def _failed(health: Health, code: str | None, now: Instant) -> Health:
+def _failed(
+    health: Health, code: str | None, now: Instant, patience: Patience
+) -> Health:
     failing = replace(
         health,
         status=Status.FAILING,
@@ -92,19 +115,18 @@ def _failed(health: Health, code: str | None, now: Instant) -> Health:
     return replace(
         failing,
         closed_at=health.closed_at or now,
-        retry_at=now + cool_down(health),
+        retry_at=now + cool_down(health, patience),
         probe_until=None,
     )
 
 
-def cool_down(health: Health) -> timedelta:
+def cool_down(health: Health, patience: Patience) -> timedelta:
     """Return how long the gate stays closed after the next failure."""
     if health.closed_at is None or health.retry_at is None:
-        return COOL_DOWN
+        return patience.cool_down
     # Twice as long as it was closed until the last try could begin.
-    return min(
-        max(2 * (health.retry_at - health.closed_at), COOL_DOWN), LONGEST_COOL_DOWN
-    )
+    twice = 2 * (health.retry_at - health.closed_at)
+    return min(max(twice, patience.cool_down), patience.longest)
 
 
 def is_closed(health: Health, now: Instant) -> bool:

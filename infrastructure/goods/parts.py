@@ -6,6 +6,7 @@ from application.callbacks.all import Callbacks
 from application.goods.pace import Pace
 from application.ports import Streams
 from application.unit import UnitOfWork
+from domain.goods.health import Patience
 from infrastructure.goods.kinds import Goods
 from infrastructure.guards.wiring import Guarding
 from infrastructure.postgres.batch_store import Connections
@@ -23,7 +24,7 @@ def goods_of(
         return None
     return Goods(
         providers=providers_over(connections, ring),
-        guards=guarding.money(connections),
+        guards=guarding.money(connections, Patience(_pace(settings).base)),
         journal=guarding.journal,
         pace=_pace(settings),
     )

@@ -17,7 +17,7 @@ from domain.goods.health import Sign
 from domain.goods.spending import Limits, is_low
 from domain.operators.events import BalanceLow
 from infrastructure.errors import DatabaseUnavailableError
-from infrastructure.guards.health import judge, tell_gate
+from infrastructure.guards.health import Told, judge, tell_gate
 from infrastructure.ids import new_id
 from infrastructure.postgres.batch_store import Connections
 from infrastructure.postgres.database import Connection, transaction
@@ -147,7 +147,7 @@ class BalanceWatch:
         told = {"minor": balance.minor, "currency": balance.currency}
         with self._connections.connection() as connection:
             with transaction(connection):
-                before, after = judge(connection, tenant_id, slug, Sign.SUCCESS, None)
+                before, after = judge(connection, Told(tenant_id, slug, Sign.SUCCESS))
                 ((was_low,),) = connection.execute(_KEEP, named | told).fetchall()
                 limits = _limits_of(connection, named)
                 low = limits is not None and is_low(

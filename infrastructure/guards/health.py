@@ -7,15 +7,16 @@ away is forgotten, the next answers tell the same.
 
 import threading
 from queue import SimpleQueue
-from typing import Final
+from typing import Final, NamedTuple
 
 import psycopg
 from msgspec.structs import replace
 
 from domain.event import Instant
 from domain.goods.health import (
-    PROBE_FOR,
+    PATIENCE,
     Health,
+    Patience,
     Sign,
     Status,
     judged,
@@ -67,13 +68,22 @@ UPDATE counterfoil.goods_health
 """
 
 
+class Told(NamedTuple):
+    """What one answer says of a provider."""
+
+    tenant_id: str
+    provider: str
+    sign: Sign
+    code: str | None = None
+
+
 def judge(
-    connection: Connection, tenant_id: str, provider: str, sign: Sign, code: str | None
+    connection: Connection, told: Told, patience: Patience = PATIENCE
 ) -> tuple[Health, Health]:
     """Return the health before and after one answer, written but not committed."""
-    whose = {"tenant_id": tenant_id, "provider": provider}
+    whose = {"tenant_id": told.tenant_id, "provider": told.provider}
     now, before = _locked(connection, whose)
-    after = judged(before, sign, code, now)
+    after = judged(before, told.sign, told.code, now, patience)
     if after != before:
         _write(connection, whose, after)
     return before, after
@@ -109,7 +119,7 @@ def _write(connection: Connection, whose: dict[str, str], health: Health) -> Non
 
 
 def waits_for_probe(
-    connection: Connection, tenant_id: str, provider: str
+    connection: Connection, tenant_id: str, provider: str, patience: Patience = PATIENCE
 ) -> Instant | None:
     """Return until when a purchase waits for the one that tries; None: it may go.
 
@@ -124,25 +134,26 @@ def waits_for_probe(
             return None
         if not may_probe(health, now):
             return max(health.probe_until or health.retry_at, health.retry_at)
-        _write(connection, whose, replace(health, probe_until=now + PROBE_FOR))
+        _write(connection, whose, replace(health, probe_until=now + patience.probe_for))
         return None
 
 
 class HealthKeeper:
     """Writes down answers for one process."""
 
-    def __init__(self, connections: Connections) -> None:
+    def __init__(self, connections: Connections, patience: Patience = PATIENCE) -> None:
         """Write over these connections; nothing runs before the first answer."""
         self._connections = connections
-        self._told: SimpleQueue[tuple[str, str, Sign, str | None]] = SimpleQueue()
+        self._patience = patience
+        self._told: SimpleQueue[Told] = SimpleQueue()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._left = 0
         self._idle = threading.Condition(self._lock)
 
-    def tell(self, tenant_id: str, provider: str, sign: Sign, code: str | None) -> None:
+    def tell(self, told: Told) -> None:
         """Have an answer written down soon; never waits, never raises."""
-        if sign is Sign.NOTHING:
+        if told.sign is Sign.NOTHING:
             return
         with self._lock:
             self._left += 1
@@ -151,7 +162,7 @@ class HealthKeeper:
                     target=self._keep, name="health", daemon=True
                 )
                 self._thread.start()
-        self._told.put((tenant_id, provider, sign, code))
+        self._told.put(told)
 
     def wait_written(self, within_s: float = 30.0) -> bool:
         """Return whether all that was told has been dealt with in time."""
@@ -162,19 +173,21 @@ class HealthKeeper:
         while True:
             told = self._told.get()
             try:
-                self._written(*told)
+                self._written(told)
             except (DatabaseUnavailableError, psycopg.Error) as error:
-                emit("health not kept", provider=told[1], error=type(error).__name__)
+                emit(
+                    "health not kept",
+                    provider=told.provider,
+                    error=type(error).__name__,
+                )
             with self._idle:
                 self._left -= 1
                 self._idle.notify_all()
 
-    def _written(
-        self, tenant_id: str, provider: str, sign: Sign, code: str | None
-    ) -> None:
+    def _written(self, told: Told) -> None:
         with self._connections.connection() as connection, transaction(connection):
-            before, after = judge(connection, tenant_id, provider, sign, code)
-        tell_gate(provider, before, after)
+            before, after = judge(connection, told, self._patience)
+        tell_gate(told.provider, before, after)
 
 
 def tell_gate(provider: str, before: Health, after: Health) -> None:

@@ -11,7 +11,8 @@ from typing import Final
 from application.goods.port import Guard, LookupAnswer, SubmitAnswer
 from application.goods.signs import sign_of
 from domain.event import Instant
-from infrastructure.guards.health import HealthKeeper, waits_for_probe
+from domain.goods.health import PATIENCE, Patience
+from infrastructure.guards.health import HealthKeeper, Told, waits_for_probe
 from infrastructure.guards.journal import FileJournal, Line
 from infrastructure.guards.looking import ConnectionLook, evidence_on
 from infrastructure.postgres.batch_store import Connections
@@ -57,13 +58,18 @@ class MoneyGuards:
     """Guards one process's purchases; see `Guards`."""
 
     def __init__(
-        self, connections: Connections, journal: FileJournal, look: ConnectionLook
+        self,
+        connections: Connections,
+        journal: FileJournal,
+        look: ConnectionLook,
+        patience: Patience = PATIENCE,
     ) -> None:
         """Ask over these connections; compare the log with the journal."""
+        self._patience = patience
         self._connections = connections
         self._journal = journal
         self._look = look
-        self.health = HealthKeeper(connections)
+        self.health = HealthKeeper(connections, patience)
 
     def barring(self, tenant_id: str, slug: str, cost_minor: int) -> Guard | None:
         """See `Guards.barring`.
@@ -80,7 +86,7 @@ class MoneyGuards:
             until = _spent_until(connection, tenant_id, slug, cost_minor, now)
             if until is not None:
                 return Guard(code=SPEND_LIMIT, until=until)
-            until = waits_for_probe(connection, tenant_id, slug)
+            until = waits_for_probe(connection, tenant_id, slug, self._patience)
             if until is not None:
                 return Guard(code=BREAKER_OPEN, until=until)
         return None
@@ -116,7 +122,7 @@ class MoneyGuards:
     ) -> None:
         """See `Guards.record`."""
         sign, code = sign_of(answer)
-        self.health.tell(tenant_id, slug, sign, code)
+        self.health.tell(Told(tenant_id, slug, sign, code))
 
 
 def _spent_until(

@@ -12,6 +12,7 @@ from application.operators.quarantine import Quarantining
 from application.providers.limiting import LimitProviders
 from application.unit import UnitOfWork
 from domain.event import Actor
+from domain.goods.health import PATIENCE, Patience
 from infrastructure.guards.balances import BalanceWatch
 from infrastructure.guards.journal import FileJournal
 from infrastructure.guards.limits import PostgresLimitBook
@@ -68,9 +69,11 @@ class Guarding:
             ("marking", Marker(connections, units, self.actor).round),
         )
 
-    def money(self, connections: Connections) -> MoneyGuards:
+    def money(
+        self, connections: Connections, patience: Patience = PATIENCE
+    ) -> MoneyGuards:
         """Return what guards this process's purchases."""
-        return MoneyGuards(connections, self.journal, self.look)
+        return MoneyGuards(connections, self.journal, self.look, patience)
 
     def limits(self, connections: Connections, units: UnitOfWork) -> LimitProviders:
         """Return what sets limits on behalf of people."""

@@ -14,7 +14,7 @@ from application.goods.port import (
 from application.operators.instruction import Instruction
 from application.operators.quarantine import Quarantining, Wish
 from application.providers.limiting import Wanted
-from domain.goods.health import COOL_DOWN, LAST_FAILURE, PROBE_FOR
+from domain.goods.health import COOL_DOWN, LAST_FAILURE, PATIENCE, Patience
 from infrastructure.guards.journal import NAME
 from infrastructure.guards.money import MoneyGuards
 from infrastructure.guards.wiring import Guarding
@@ -167,7 +167,7 @@ def test_who_tried_and_was_never_heard_of_is_followed_by_another(
     database.advance(COOL_DOWN)
     assert barred(money) is None
 
-    database.advance(PROBE_FOR + timedelta(seconds=1))
+    database.advance(PATIENCE.probe_for + timedelta(seconds=1))
 
     assert barred(money) is None
 
@@ -208,3 +208,17 @@ def test_an_answer_is_taken_while_the_database_is_away(
     money = guarding.money(away)
 
     told(money, ILL)
+
+
+def test_a_demo_leaves_an_ill_provider_alone_for_seconds_only(
+    database: TestDatabase, pool: Database, guarding: Guarding, gates: PostgresStreams
+) -> None:
+    money = guarding.money(pool, Patience(timedelta(seconds=1)))
+    told(money, *[ILL] * LAST_FAILURE)
+    assert gates.closed_gate(GATE) == "breaker_open"
+
+    database.advance(timedelta(seconds=1))
+    assert [barred(money), barred(money)] == [None, "breaker_open"]
+    database.advance(timedelta(seconds=3))
+
+    assert barred(money) is None

@@ -123,7 +123,7 @@ class Shop:
             """
             SELECT count(*) FILTER (WHERE state = 'running'), count(*),
                    min(run_at) FILTER (WHERE state = 'waiting') - counterfoil.now()
-              FROM counterfoil.jobs WHERE kind LIKE 'goods%'
+              FROM counterfoil.jobs WHERE kind LIKE 'goods%' AND gate IS NULL
             """
         )
         if not running and wait is not None and wait > timedelta():

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from domain.goods.health import (
     COOL_DOWN,
     LAST_FAILURE,
-    LONGEST_COOL_DOWN,
-    PROBE_FOR,
+    PATIENCE,
     Health,
     Sign,
     Status,
@@ -67,7 +66,7 @@ def test_each_failed_try_doubles_the_cool_down_up_to_half_an_hour() -> None:
 
     assert pauses[1] == 2 * COOL_DOWN
     assert pauses == sorted(pauses)
-    assert pauses[-1] == LONGEST_COOL_DOWN
+    assert pauses[-1] == PATIENCE.longest
 
 
 def test_one_tries_and_the_others_wait_for_it() -> None:
@@ -81,10 +80,10 @@ def test_one_tries_and_the_others_wait_for_it() -> None:
         failures=5,
         closed_at=NOW,
         retry_at=due,
-        probe_until=due + PROBE_FOR,
+        probe_until=due + PATIENCE.probe_for,
     )
     assert not may_probe(tried, due)
-    assert may_probe(tried, due + PROBE_FOR)
+    assert may_probe(tried, due + PATIENCE.probe_for)
 
 
 def test_a_success_opens_the_gate_whoever_had_tried() -> None:
@@ -107,5 +106,5 @@ def test_a_gate_is_closed_only_after_failures_in_a_row(
         assert health.failures == in_a_row
         assert (health.closed_at is None) == (health.retry_at is None)
         assert (health.closed_at is not None) == (in_a_row >= LAST_FAILURE)
-        assert health.retry_at is None or health.retry_at <= now + LONGEST_COOL_DOWN
+        assert health.retry_at is None or health.retry_at <= now + PATIENCE.longest
         assert health.closed_at is None or health.status is Status.FAILING
