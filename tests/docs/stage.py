@@ -220,7 +220,7 @@ class Stage:
         if block.file is not None:
             file = self._folder / block.file
             file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(block.text, "utf-8")
+            file.write_text(self._real(block.text), "utf-8")
             return
         told = [line[3:] for line in block.lines if line.startswith("#> ")]
         output = StringIO()

@@ -36,6 +36,7 @@ TAUGHT = (
     "positions",
     "providers",
     "restore",
+    "callbacks",
 )
 """Documents that teach by tasks, each a world of its own."""
 
