@@ -359,7 +359,7 @@ def test_every_real_order_becomes_a_settlement() -> None:
         {
             "line": 2,
             "type": "goods",
-            "provider": "starshop",
+            "provider": "stars",
             "product": {"kind": "telegram_stars", "quantity": 50},
             "recipient": "customer_00004",
             "quantity": 2,
