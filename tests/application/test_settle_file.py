@@ -363,8 +363,8 @@ def test_every_real_order_becomes_a_settlement() -> None:
             "product": {"kind": "telegram_stars", "quantity": 50},
             "recipient": "customer_00004",
             "quantity": 2,
-            "costMinor": 1,
-            "priceMinor": 2,
+            "costMinor": 50,
+            "priceMinor": 100,
         },
     ]
     now = datetime(2026, 1, 1, tzinfo=UTC)
