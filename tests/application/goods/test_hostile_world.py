@@ -68,6 +68,8 @@ class Market(World):
     deeds: list[Deed] = field(default_factory=list[Deed])
     answers: list[int] = field(default_factory=list[int])
     processes: int = 0
+    me: int = 0
+    """The process that runs just now; each has a number of its own."""
     dead: set[int] = field(default_factory=set[int])
     depth: int = 0
     bought: list[str] = field(default_factory=list[str])
@@ -83,7 +85,7 @@ class Market(World):
         return self
 
     def sends(self, boot: UUID) -> Sender:
-        return Sender(host="w", machine="m", pid=self.processes, started=1, boot=boot)
+        return Sender(host="w", machine="m", pid=self.me, started=1, boot=boot)
 
     # The steps.
 
@@ -92,7 +94,7 @@ class Market(World):
         deed = self.deeds.pop(0) if self.deeds else "on"
         if deed == "kill":
             raise Killed
-        me = self.processes
+        me = self.me
         if "nap" in deed:
             self.log.now += timedelta(seconds=20)
         if "sleep" in deed:
@@ -106,7 +108,7 @@ class Market(World):
                 self.work()
                 self.log.now += timedelta(seconds=40)
             self.depth -= 1
-        self.processes = me
+        self.me = me
         return deed
 
     def commit(self, groups: Sequence[Group]) -> list[Result]:
@@ -161,6 +163,7 @@ class Market(World):
             job = self.log.job(ref)
             if job.stage == "waiting" and not self.is_turn_taken():
                 self.processes += 1
+                self.me = self.processes
                 self.one(ref)
                 return
 
@@ -170,7 +173,7 @@ class Market(World):
 
     def one(self, ref: Ref) -> None:
         """Run one job in a new process, which may not live to its end."""
-        me = self.processes
+        me = self.me
         context = self.claim(ref)
         began = self.claimed_at[ref] = self.log.now
         self.contexts[ref] = context
