@@ -109,19 +109,14 @@ class ProviderInUseError(ApplicationError):
 
     code = "provider_in_use"
 
-    def __init__(self, provider: str, what: str, n_open: int) -> None:
-        """Name the provider, what was to change, and how much is open there."""
+    def __init__(self, provider: str, what: str, reason: str) -> None:
+        """Name the provider, what was to change, and why it cannot or what to do."""
         self.provider = provider
         self.what = what
-        self.n_open = n_open
-        remedy = (
-            f"{n_open} deliveries that were asked of it are not over: wait for them, or"
-            if n_open
-            else f"disable it first (`counterfoil providers disable {provider}`), or"
-        )
+        self.reason = reason
         super().__init__(
             f"{self.code}: the {what} of provider {provider} cannot change now; "
-            f"{remedy} configure the new one under another name"
+            f"{reason}, or configure the new one under another name"
         )
 
 

@@ -1,6 +1,7 @@
 """The rows of providers, and how a change of one is committed with its event."""
 
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Final, Protocol
 
 import msgspec
@@ -55,7 +56,13 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
 
     provider: Provider
     n_open: int
-    """Deliveries that were asked of it and are not over: submitted or in review."""
+    """Deliveries that it was or may have been asked for, and that are not over."""
+    is_named: bool
+    """Whether any delivery is one of its."""
+    disabled_for: timedelta | None
+    """How long it has sold nothing; None: it is enabled."""
+    is_quarantined: bool
+    """Whether nobody knows what was asked of it: the database may be an older one."""
 
 
 class Decided(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,11 +8,13 @@ any ────reseal─────► the same secrets under the active key
 
 Each of them is nothing when it is so already.  What was asked of a provider must be
 looked up at the same one, or it would seem not to have been bought: its adapter and
-the address of its credential change only while it is disabled and nothing that was
-asked of it is open.
+the address of its credential change only after it has been disabled for as long as a
+call may go on, and while nothing that was asked of it is open.
 """
 
+import math
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Final
 
 from msgspec.structs import replace
@@ -36,6 +38,10 @@ from domain.operators.events import (
 )
 
 WHAT: Final = "provider"
+
+REST: Final = timedelta(seconds=150)
+"""The lease of a job that buys: whoever has found the provider before it was disabled
+sends nothing any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,8 +195,29 @@ def _there(standing: Standing | None, slug: str) -> Standing:
 
 
 def _require_out_of_use(standing: Standing, what: str) -> None:
-    if standing.n_open or standing.provider.is_enabled:
-        raise ProviderInUseError(standing.provider.slug, what, standing.n_open)
+    """Refuse to change where a provider is while anything may be asked of it there."""
+    slug = standing.provider.slug
+    rested = standing.disabled_for
+    if standing.provider.sealed is None:
+        return  # nobody could ask it anything yet
+    if rested is None:
+        reason = f"disable it first (`counterfoil providers disable {slug}`)"
+    elif standing.is_quarantined:
+        reason = "the restore guard is engaged: `counterfoil restore-guard status`"
+    elif standing.n_open:
+        reason = f"{_told(standing.n_open)} not over: wait for that"
+    elif standing.is_named and rested < REST:
+        left = math.ceil((REST - rested).total_seconds())
+        reason = f"a call that began before it was disabled may go on: wait {left} s"
+    else:
+        return
+    raise ProviderInUseError(slug, what, reason)
+
+
+def _told(n_open: int) -> str:
+    if n_open == 1:
+        return "one delivery that it was asked for is"
+    return f"{n_open} deliveries that it was asked for are"
 
 
 def _holds(provider: Provider, seals: Seals, credential: Credential) -> bool:

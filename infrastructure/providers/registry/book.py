@@ -22,9 +22,9 @@ from infrastructure.postgres.database import Connection, transaction
 from infrastructure.projecting.remarks import last, position_of, remark
 from infrastructure.providers.registry.rows import (
     lock_provider,
-    n_open,
     read_provider,
     read_providers,
+    read_standing,
     write_provider,
 )
 
@@ -110,10 +110,7 @@ class _Change:
     def _read(self, connection: Connection) -> Standing | None:
         """Return the row in a statement after the lock: what its holder has done."""
         provider = read_provider(connection, self._tenant_id, self._slug)
-        if provider is None:
-            return None
-        asked = n_open(connection, self._tenant_id, self._slug)
-        return Standing(provider=provider, n_open=asked)
+        return None if provider is None else read_standing(connection, provider)
 
     def _written(
         self, connection: Connection, before: Standing | None, decided: Decided

@@ -1,12 +1,21 @@
 """The table of providers."""
 
 from collections.abc import Sequence
-from typing import Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
-from application.providers.book import Provider
+from application.providers.book import Provider, Standing
 from application.providers.sealing import Sealed
 from infrastructure.postgres.database import Connection
-from infrastructure.postgres.heads.table import maybe_instant, maybe_text, text, truth
+from infrastructure.postgres.heads.table import (
+    maybe_instant,
+    maybe_text,
+    number,
+    text,
+    truth,
+)
+
+if TYPE_CHECKING:
+    from datetime import timedelta
 
 _READ: Final = """
 SELECT tenant_id, slug, adapter, is_enabled, base_url, currency, credential,
@@ -31,12 +40,23 @@ SELECT 1
    FOR UPDATE
 """
 
-_OPEN: Final = """
-SELECT count(*)
-  FROM counterfoil.deliveries
- WHERE tenant_id = %(tenant_id)s
-   AND provider = %(slug)s
-   AND state IN ('submitted', 'needs_review')
+# What an older database may have lost purchases of is looked up there as well.
+_USE: Final = """
+SELECT (SELECT count(*)
+          FROM counterfoil.deliveries d
+         WHERE d.tenant_id = p.tenant_id
+           AND d.provider = p.slug
+           AND (d.state IN ('submitted', 'needs_review')
+                OR (d.state IN ('pending', 'failed') AND d.restored_at IS NOT NULL))),
+       EXISTS (SELECT 1
+                 FROM counterfoil.deliveries d
+                WHERE d.tenant_id = p.tenant_id
+                  AND d.provider = p.slug),
+       counterfoil.now() - p.disabled_at,
+       NOT EXISTS (SELECT 1 FROM counterfoil.restore_guard g WHERE g.state = 'open')
+  FROM counterfoil.goods_providers p
+ WHERE p.tenant_id = %(tenant_id)s
+   AND p.slug = %(slug)s
 """
 
 _INSERT: Final = """
@@ -78,11 +98,17 @@ def read_providers(connection: Connection) -> tuple[Provider, ...]:
     return tuple(_provider(row) for row in rows)
 
 
-def n_open(connection: Connection, tenant_id: str, slug: str) -> int:
-    """Return how many deliveries were asked of a provider and are not over."""
-    key = {"tenant_id": tenant_id, "slug": slug}
-    ((found,),) = connection.execute(_OPEN, key).fetchall()
-    return cast("int", found)
+def read_standing(connection: Connection, provider: Provider) -> Standing:
+    """Return how far a locked provider is in use."""
+    key = {"tenant_id": provider.tenant_id, "slug": provider.slug}
+    (row,) = connection.execute(_USE, key, binary=True).fetchall()
+    return Standing(
+        provider=provider,
+        n_open=number(row[0]),
+        is_named=truth(row[1]),
+        disabled_for=cast("timedelta | None", row[2]),
+        is_quarantined=truth(row[3]),
+    )
 
 
 def write_provider(

@@ -1,6 +1,7 @@
 """Whatever people do to a provider, in whatever order: what they gave last opens."""
 
 from dataclasses import dataclass, field
+from datetime import timedelta
 
 import pytest
 from hypothesis import given
@@ -38,6 +39,9 @@ class Desk:
 
     provider: Provider | None = None
     n_open: int = 0
+    is_named: bool = False
+    is_quarantined: bool = False
+    rested: timedelta = timedelta(days=1)
     tags: list[str] = field(default_factory=list[str])
 
     def does(self, change: Decide) -> str | None:
@@ -53,7 +57,13 @@ class Desk:
     def standing(self) -> Standing | None:
         if self.provider is None:
             return None
-        return Standing(provider=self.provider, n_open=self.n_open)
+        return Standing(
+            provider=self.provider,
+            n_open=self.n_open,
+            is_named=self.is_named,
+            disabled_for=None if self.provider.is_enabled else self.rested,
+            is_quarantined=self.is_quarantined,
+        )
 
     def credential(self, ring: KeyRing = RING) -> Credential | str:
         assert self.provider is not None
@@ -72,11 +82,8 @@ def test_a_new_provider_is_enabled_and_has_no_credential() -> None:
     made = desk()
 
     assert made.tags == ["provider.configured"]
-    assert made.standing == Standing(
-        provider=Provider(
-            tenant_id="default", slug=SLUG, adapter="fragment", is_enabled=True
-        ),
-        n_open=0,
+    assert made.provider == Provider(
+        tenant_id="default", slug=SLUG, adapter="fragment", is_enabled=True
     )
     assert made.credential() == "is not set"
 
@@ -152,11 +159,41 @@ def test_where_it_is_asked_changes_only_when_nothing_is_asked_of_it(
 
     made.does(Switch(SLUG, is_enabled=False))
     made.n_open = 3
-    with pytest.raises(ProviderInUseError, match="3 deliveries that were asked of it"):
+    with pytest.raises(
+        ProviderInUseError, match="3 deliveries that it was asked for are not"
+    ):
         made.does(change)
 
-    made.n_open = 0
+    made.n_open, made.is_quarantined = 0, True
+    with pytest.raises(ProviderInUseError, match="the restore guard is engaged"):
+        made.does(change)
+
+    made.is_quarantined, made.is_named = False, True
+    made.rested = timedelta(seconds=149.5)
+    with pytest.raises(ProviderInUseError, match="may go on: wait 1 s, or"):
+        made.does(change)
+
+    made.rested = timedelta(seconds=150)
     assert made.does(change) in {"provider.configured", "credential.set"}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [Configure("default", SLUG, "idempotent"), SetCredential(SLUG, MOVED, RING)],
+)
+def test_what_nothing_was_ever_owed_of_moves_as_soon_as_it_is_disabled(
+    change: Decide,
+) -> None:
+    made = desk(SetCredential(SLUG, FIRST, RING), Switch(SLUG, is_enabled=False))
+    made.rested = timedelta()
+
+    assert made.does(change) in {"provider.configured", "credential.set"}
+
+
+def test_without_a_credential_another_adapter_needs_nothing() -> None:
+    made = desk()
+
+    assert made.does(Configure("default", SLUG, "idempotent")) == "provider.configured"
 
 
 def test_a_token_changes_whatever_is_asked_of_it() -> None:

@@ -17,6 +17,7 @@ from application.errors import (
     ProviderInUseError,
 )
 from application.operators.instruction import instruct
+from application.providers.changes import REST
 from application.providers.configuring import ConfigureProviders
 from application.providers.credential import Credential
 from application.providers.opening import credential_in
@@ -154,6 +155,7 @@ def test_what_is_refused_changes_nothing_and_is_on_record(
     providers.configure("default", "stars", "fragment", WHY)
     with pytest.raises(CredentialUnreadableError, match="is not set"):
         providers.rotate_credential("default", "stars", "token-2", WHY)
+    providers.set_credential("default", "stars", FIRST, WHY)
     with pytest.raises(ProviderInUseError, match="disable it first"):
         providers.configure("default", "stars", "idempotent", WHY)
 
@@ -192,6 +194,7 @@ def test_its_address_stays_while_a_delivery_that_was_asked_of_it_is_open(
     before: tuple[GoodsCommand, ...],
     providers: ConfigureProviders,
     pool: Database,
+    database: TestDatabase,
     tmp_path: Path,
 ) -> None:
     providers.configure("default", "stars", "fragment", WHY)
@@ -203,14 +206,45 @@ def test_its_address_stays_while_a_delivery_that_was_asked_of_it_is_open(
     providers.disable("default", "stars", WHY)
     moved = replace(FIRST, base_url="https://elsewhere.example")
 
-    with pytest.raises(ProviderInUseError, match="1 deliveries that were asked"):
+    with pytest.raises(
+        ProviderInUseError, match="one delivery that it was asked for is not"
+    ):
         providers.set_credential("default", "stars", moved, WHY)
     assert credential_of(providers) == FIRST
     told = buyer.command(delivery, Confirm(decision=1, reference=None))
     assert isinstance(told, Written)
+    with pytest.raises(ProviderInUseError, match="before it was disabled may go on"):
+        providers.set_credential("default", "stars", moved, WHY)
+    database.advance(REST)
+    providers.rotate_credential("default", "stars", "token-2", WHY)
     providers.set_credential("default", "stars", moved, WHY)
 
     assert credential_of(providers) == moved
+
+
+@pytest.mark.parametrize("stage", ["pending", "failed"])
+def test_what_an_older_database_may_have_lost_is_open_at_its_address(
+    stage: str, providers: ConfigureProviders, pool: Database, tmp_path: Path
+) -> None:
+    providers.configure("default", "stars", "fragment", WHY)
+    providers.set_credential("default", "stars", FIRST, WHY)
+    buyer = Buyer(pool, FileJournal(tmp_path))
+    (delivery,) = buyer.owe()
+    with pool.connection() as connection:
+        connection.execute(
+            """
+            UPDATE counterfoil.deliveries
+               SET restored_at = counterfoil.now(), state = %(stage)s, code = 'x'
+             WHERE stream_id = %(id)s
+            """,
+            {"stage": stage, "id": delivery.id},
+        )
+    providers.disable("default", "stars", WHY)
+
+    with pytest.raises(
+        ProviderInUseError, match="one delivery that it was asked for is not"
+    ):
+        providers.configure("default", "stars", "idempotent", WHY)
 
 
 def test_once_it_is_disabled_nothing_more_is_submitted_to_it(
