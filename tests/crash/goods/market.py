@@ -47,6 +47,7 @@ from tests.fixtures.processes import ROOT, Process, start
 from tests.fixtures.workers import descendants, until, wait_gone
 
 TOKEN = "a-token"  # noqa: S105 - of the simulated gateway
+SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"  # noqa: S105 - of a test
 BLIND, KEYED = "blind", "keyed"
 ADAPTERS = {BLIND: "fragment", KEYED: "idempotent"}
 PAST_THE_LEASE = timedelta(seconds=200)
@@ -342,7 +343,7 @@ def opened(database: TestDatabase, folder: Path) -> Generator[Market]:
     with (
         GatewaySimulator(
             ledger=ledger,
-            settings=GatewaySettings(token=TOKEN),
+            settings=GatewaySettings(token=TOKEN, callback_secret=SECRET),
             clock=lambda: current_ms() + ahead[0] // timedelta(milliseconds=1),
         ) as gateway,
         Database(database.conninfo, pool_size=3) as pool,
@@ -370,7 +371,7 @@ def opened(database: TestDatabase, folder: Path) -> Generator[Market]:
 def _open_shops(pool: Database, url: str) -> None:
     people = configure_over(pool, key_ring_of(KEY), BatchStore(pool))
     why = instruct("olga", "the scene")
-    credential = Credential(base_url=url, token=TOKEN)
+    credential = Credential(base_url=url, token=TOKEN, webhook_secret=SECRET)
     for slug, adapter in ADAPTERS.items():
         people.configure("default", slug, adapter, why)
         people.set_credential("default", slug, credential, why)
