@@ -23,16 +23,10 @@ from domain.maintenance.events import MaintenanceEvent
 from domain.operators.events import (
     ActionRefused,
     CallbackReplayed,
-    CredentialResealed,
-    CredentialRotated,
-    CredentialSet,
     OperatorEvent,
     ProjectionPaused,
     ProjectionPromoted,
     ProjectionResumed,
-    ProviderConfigured,
-    ProviderDisabled,
-    ProviderEnabled,
 )
 from domain.order.events import OrderEvent
 from domain.recorded import RecordedEvent
@@ -168,6 +162,10 @@ _WITHOUT_STREAM: Final = frozenset(
 """Kinds that a refused action names itself: `open_maintenance`."""
 
 
+_OF_PROVIDERS: Final = frozenset({"provider", "credential"})
+"""First words of what is about a provider of goods, and names it."""
+
+
 def _target(recorded: RecordedEvent) -> str:
     match recorded.event:
         case (
@@ -176,17 +174,10 @@ def _target(recorded: RecordedEvent) -> str:
             | ProjectionPromoted(projection=name)
         ):
             return f"projection:{name}"
-        case (
-            ProviderConfigured(provider=slug)
-            | ProviderEnabled(provider=slug)
-            | ProviderDisabled(provider=slug)
-            | CredentialSet(provider=slug)
-            | CredentialRotated(provider=slug)
-            | CredentialResealed(provider=slug)
-        ):
-            return f"provider:{slug}"
         case CallbackReplayed(callback=callback):
             return f"callback:{callback}"
+        case event if event.tag.partition(".")[0] in _OF_PROVIDERS:
+            return f"provider:{getattr(event, 'provider', '')}"
         case _:
             return str(recorded.stream_id)
 

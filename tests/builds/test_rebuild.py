@@ -123,7 +123,7 @@ def test_an_outdated_read_model_is_up_to_date_afterwards(world: World) -> None:
 
     rebuilt = world.rebuild()
 
-    assert (rebuilt.schema, *world.row("schema")) == (1, 1)
+    assert (rebuilt.schema, *world.row("schema")) == (2, 2)
     world.require_right()
 
 

@@ -143,7 +143,7 @@ def test_history_tells_changes_and_how_many_attempts_there_were(
 
 
 REFUSED = [
-    (("history", "never-settled"), 1, "there is no job, operation, order"),
+    (("history", "never-settled"), 1, "there is no job, operation, delivery"),
     (("history", "x", "--exact"), 2, "without an ID"),
     (("dead-letters", "--order", "never"), 1, "there is no order never of tenant"),
     (("dead-letters", "--older-than", "soon"), 2, "90s, 30m, 12h or 7d"),

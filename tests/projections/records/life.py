@@ -15,6 +15,8 @@ from infrastructure.simulators.panel.faults import FaultRule
 from tests.application.place import Place
 from tests.fixtures.maintenance import Maintenance
 from tests.fixtures.read_models import project
+from tests.operators.deliveries.goods import Shop
+from tests.operators.world import World
 
 PUSHES = ("POST", "PATCH")
 OUTAGE = FaultRule("error_before", methods=PUSHES)
@@ -63,6 +65,7 @@ class Life:
         self.of_drifts()
         self.of_money()
         self.of_waiting()
+        self.of_goods()
         self.of_projections()
 
     def of_access(self) -> None:
@@ -141,6 +144,13 @@ class Life:
         """Run the one job that is due."""
         (held,) = self.place.parts.claim(1, queue="critical")
         self.place.parts.settle(held, run(held, self.place.parts.leases))
+
+    def of_goods(self) -> None:
+        """One that is delivered, one that is refunded, and one that waits."""
+        shop = Shop(World(self.place.parts.pool, self.connection))
+        for verdict in ("delivered", "not_purchased"):
+            shop.decide(shop.review(), verdict)
+        shop.submit(shop.owe(has_job=False))
 
     def of_projections(self) -> None:
         """One is paused and resumed, and one that there is not."""

@@ -120,7 +120,7 @@ class Alone:
 
 
 @settings(
-    max_examples=12,
+    max_examples=8,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(log=logs(), most=st.integers(1, 9))
