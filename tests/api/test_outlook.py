@@ -44,6 +44,7 @@ WAITING = JobLine(
     waits_behind=None,
     known=True,
     operation_id=str(OPERATION),
+    delivery_id=None,
     correlation_id="order:1",
     died_at=None,
 )
@@ -88,6 +89,7 @@ STORY = Story(
     orders=(),
     entitlements=(),
     operations=(),
+    deliveries=(),
     jobs=(),
     windows=(),
 )
