@@ -219,6 +219,9 @@ class Market:
                 print(row)  # noqa: T201
         for buyer in range(len(self.buyers)):
             log = (self.folder / f"buyer-{buyer}.log").read_text()
+            pid, code = self.buyers[buyer].pid, self.buyers[buyer].poll()
+            stat = Path(f"/proc/{pid}/stat")
+            print(pid, code, stat.read_text()[:60] if stat.exists() else "")  # noqa: T201
             print(buyer, log[-1500:])  # noqa: T201
 
     # ----------------------------------------------------------------------- buyers

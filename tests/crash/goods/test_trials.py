@@ -31,6 +31,9 @@ pytestmark = pytest.mark.crash
 TRIALS_EACH = 30
 BUYERS = 3
 SLOTS = 3
+STANDSTILL_S = 5.0
+"""After so long without a fault leases run out, of those who are at work as well."""
+
 TRIALS = int(os.environ.get("GOODS_TRIALS", "300"))
 
 FAULTS = {
@@ -77,6 +80,7 @@ class Trials:
         self.lines = [self._owe() for _ in range(TRIALS_EACH)]
         self.frozen = set[int]()
         self.kills = 0
+        self.expires_at = time.monotonic() + STANDSTILL_S
 
     def _owe(self) -> Line:
         provider = self.dice.choice((BLIND, KEYED))
@@ -127,7 +131,7 @@ class Trials:
 
     def _tend(self) -> None:
         """Replace the dead, leave the frozen behind, strike at random, pass time."""
-        is_short = False
+        is_short = time.monotonic() > self.expires_at
         for buyer in list(self.market.buyers):
             if buyer.pid in self.frozen or buyer.poll() is not None:
                 continue
@@ -146,6 +150,7 @@ class Trials:
             self.market.start_buyer(slots=SLOTS)
             is_short = True
         if is_short:
+            self.expires_at = time.monotonic() + STANDSTILL_S
             self.market.advance(PAST_THE_LEASE)
         elif self.frozen and self.dice.random() < 1 / 50:
             self._wake(self.dice.choice(sorted(self.frozen)))
