@@ -31,6 +31,7 @@ from application.providers.sealing import Sealed, Seals
 from application.unit import Ids
 from domain.event import Actor, Causation, Meta
 from domain.operators.events import CallbackContradicted
+from domain.text import storable
 
 LARGEST_BODY_BYTES: Final = 64 * 1024
 
@@ -40,7 +41,7 @@ NO_SECRET: Final = "no_webhook_secret"  # noqa: S105 - a code
 BODY_TOO_LARGE: Final = "body_too_large"
 EVENT_ID_REUSED: Final = "event_id_reused"
 
-_PROVIDER_CHARACTERS: Final = 32
+_NAME_CHARACTERS: Final = 128
 
 
 class Receipt(
@@ -76,12 +77,14 @@ class RecordCallback:
         Raises:
             DatabaseUnavailableError: it may have been told already; send it again.
         """
+        tenant_id = storable(tenant_id, _NAME_CHARACTERS)
+        slug = storable(slug, _NAME_CHARACTERS)
         provider = self.providers.find(tenant_id, slug)
         problem = self._problem(provider, headers, body)
         came = Callback(
             id=self.ids(),
             tenant_id=tenant_id,
-            provider=slug[:_PROVIDER_CHARACTERS],
+            provider=slug,
             event_id=signature.event_id_of(headers),
             status=FAILED,
             code=INTERRUPTED,

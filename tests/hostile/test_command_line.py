@@ -26,6 +26,7 @@ pytestmark = pytest.mark.database
 HERE = "@"
 JOB = "a job's id"
 WHY = ("--reason", "a test")
+SENT = ("--headers", "README.md", "--body", "README.md")
 NOTICES = ("--notice-ru", "ru", "--notice-en", "en")
 
 LINES: tuple[tuple[str, ...], ...] = (
@@ -67,6 +68,11 @@ LINES: tuple[tuple[str, ...], ...] = (
     ("maintenance", "open", "--scope", HERE, *NOTICES, *WHY),
     ("maintenance", "open", "--expected-return", HERE, *NOTICES, *WHY),
     ("maintenance", "close", "--scope", HERE, *WHY),
+    ("callbacks", "replay", HERE, *WHY),
+    ("callbacks", "show", HERE),
+    ("callbacks", "list", "--provider", HERE),
+    *(("callbacks", "record", *it, *SENT) for it in ((HERE,), ("s", "--tenant", HERE))),
+    ("simulate", "gateway", "--port", HERE, "--token", "t", "--fault", "none"),
     ("simulate", "panel", "--port", HERE, "--token", "t", "--fault", "none"),
     ("simulate", "panel", "--seed", HERE, "--token", "t", "--fault", "none"),
     ("simulate", "panel", "--fault-rate", HERE, "--token", "t", "--fault", "none"),

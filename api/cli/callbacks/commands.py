@@ -7,18 +7,26 @@ from uuid import UUID
 
 import rich_click as click
 
-from api.cli.callbacks.told import show_callback, show_callbacks, tell_receipt
+from api.cli.callbacks.told import (
+    complaint_of,
+    show_callback,
+    show_callbacks,
+    tell_receipt,
+)
 from api.cli.operating import instruction_of, reasoned
 from api.cli.options import FILE, argument, as_json, command, group, option
-from api.cli.output import document
+from api.cli.output import complain, document
 from api.cli.providers.commands import provider, tenant_of
 from api.installation import Installation
 from application.callbacks.callback import FAILED, REJECTED, STATUSES
 from application.callbacks.looking import line_of
+from application.callbacks.record import Receipt
 from application.errors import NotFoundError
+from domain.text import storable
 
 _FAILED: Final = 1
 _MOST: Final = 1000
+_NAME: Final = 128
 _MOST_HEADERS: Final = 64 * 1024
 
 _callback = argument("callback", metavar="ID")
@@ -73,7 +81,7 @@ def list_callbacks(
     """
     with installation.open() as services:
         found = services.callbacks.book.latest(
-            status=status, provider=provider, limit=limit
+            status=status, provider=provider and storable(provider, _NAME), limit=limit
         )
     lines = [line_of(each) for each in found]
     document({"callbacks": lines}) if as_json else show_callbacks(lines)
@@ -141,8 +149,18 @@ def record(  # noqa: PLR0913 - the options of the command, one to one
     told, content = _headers_in(headers), body.read_bytes()
     with installation.open() as services:
         receipt = services.callbacks.record(tenant, provider, told, content)
-    document(receipt) if as_json else tell_receipt(receipt)
-    if receipt.status in {REJECTED, FAILED}:
+    _tell(receipt, as_json=as_json)
+
+
+def _tell(receipt: Receipt, *, as_json: bool) -> None:
+    """Write what became of it; what is refused or has failed is an error."""
+    is_bad = receipt.status in {REJECTED, FAILED}
+    if as_json:
+        document(receipt)
+    elif not is_bad:
+        tell_receipt(receipt)
+    if is_bad:
+        complain(complaint_of(receipt))
         raise SystemExit(_FAILED)
 
 
@@ -170,9 +188,7 @@ def replay(
     instruction = instruction_of(reason)
     with installation.open() as services:
         receipt = services.callbacks.replay(callback, instruction)
-    document(receipt) if as_json else tell_receipt(receipt)
-    if receipt.status == FAILED:
-        raise SystemExit(_FAILED)
+    _tell(receipt, as_json=as_json)
 
 
 for _name, _command in (

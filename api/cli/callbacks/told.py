@@ -38,6 +38,13 @@ def tell_receipt(receipt: Receipt) -> None:
     _advise(receipt.code)
 
 
+def complaint_of(receipt: Receipt) -> str:
+    """Return why a callback was refused or has failed, in one line."""
+    told = f"callback {receipt.callback_id} {receipt.status}: {receipt.code}"
+    advice = _NEXT.get(receipt.code or "")
+    return told if advice is None else f"{told}; {advice}"
+
+
 def show_callbacks(lines: Sequence[CallbackLine]) -> None:
     """Write callbacks, a row each."""
     names = ("id", "received", "provider", "status", "code", "says", "delivery")

@@ -5,6 +5,7 @@ from typing import Final
 import msgspec
 
 from application.callbacks.said import Said, Unsaid
+from infrastructure.providers.goods.meaning import named
 
 UNKNOWN_KIND: Final = "unknown_kind"
 MALFORMED: Final = "malformed_body"
@@ -40,4 +41,4 @@ def read_callback(adapter: str, body: bytes) -> Said | Unsaid:
         data = msgspec.json.decode(body, type=_Body).data
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return Unsaid(MALFORMED, is_known=True)
-    return Said(kind=kind, key=data.key, reference=data.reference)
+    return Said(kind=kind, key=data.key, reference=named(data.reference))

@@ -5,6 +5,7 @@ refuses to begin at that instant, by its own clock.  What it does not know then 
 bought and never will be.  A purchase is looked up by its key alone.
 """
 
+import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
@@ -36,6 +37,10 @@ from infrastructure.providers.goods.wire import Call, GoodsWire
 
 FAILED: Final = "purchase_failed"
 KEY_REUSED: Final = "key_reused"
+
+_CURRENCY: Final = re.compile(r"[A-Z]{3}")
+_GREATEST: Final = 2**53
+"""More than this no amount of money is; no column holds much more."""
 
 _CAPABILITIES: Final = Capabilities(
     # An hour less than the day that the provider promises: clocks differ.
@@ -201,9 +206,9 @@ def _shown[T](
         return Unknown(meaning.UNREACHABLE)
     match shown.state:
         case "delivered":
-            return Confirmed(shown.reference)
+            return Confirmed(meaning.named(shown.reference))
         case "accepted":
-            return Accepted(shown.reference)
+            return Accepted(meaning.named(shown.reference))
         case "failed":
             return failed
 
@@ -216,6 +221,7 @@ def left(answer: Answer | NoAnswer | Stopped) -> Balance | Unknown:
     if not meaning.is_success(answer):
         return Unknown(meaning.http_code(answer.status))
     money = meaning.decoded(answer, _Money)
-    if money is None:
+    is_money = money is not None and _CURRENCY.fullmatch(money.currency) is not None
+    if money is None or not is_money or abs(money.amount_minor) > _GREATEST:
         return Unknown(meaning.UNREACHABLE)
     return Balance(money.amount_minor, money.currency)

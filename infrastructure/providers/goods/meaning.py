@@ -1,5 +1,6 @@
 """What every provider means by no answer, or by a status; pure."""
 
+import re
 from datetime import datetime
 from http import HTTPStatus
 from typing import Final
@@ -17,6 +18,7 @@ HALTED: Final = "no_time_left"
 LONGEST_RETRY_AFTER_SECONDS: Final = 3600.0
 """A provider that asks for more is asked again after this: the longest backoff."""
 
+_REFERENCE: Final = re.compile(r"[!-~]{1,255}")
 _CREDENTIALS: Final = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN})
 
 
@@ -57,6 +59,16 @@ def is_refusal(answer: Answer) -> bool:
 def http_code(status: int) -> str:
     """Return the code of a status."""
     return f"http_{int(status)}"
+
+
+def named(reference: str | None) -> str | None:
+    """Return a provider's name of a purchase; None: none that can be stored and shown.
+
+    A purchase is found by its key, so nothing depends on it.
+    """
+    if reference is None or _REFERENCE.fullmatch(reference) is None:
+        return None
+    return reference
 
 
 def decoded[T](answer: Answer, form: type[T]) -> T | None:

@@ -132,6 +132,38 @@ def test_a_purchase_is_confirmed_only_under_its_own_key(answer: Answer) -> None:
         assert CODE.fullmatch(meant.code)
 
 
+@given(st.text(max_size=300))
+@example("pur_\0")
+@example("x" * 256)
+def test_a_reference_can_be_stored_and_shown_or_is_none(reference: str) -> None:
+    body = {"state": "delivered", "key": KEY, "reference": reference}
+    answer = Answer(200, json.dumps(body).encode())
+
+    meant = idempotent.classify(answer, KEY, NOW)
+
+    assert isinstance(meant, Confirmed)
+    assert meant.reference in {None, reference}
+    assert meant.reference is None or (
+        meant.reference.isascii() and meant.reference.isprintable()
+    )
+
+
+@pytest.mark.parametrize(
+    "money",
+    [
+        {"amountMinor": 10**30, "currency": "USD"},
+        {"amountMinor": 5, "currency": "usd"},
+        {"amountMinor": 5, "currency": "US\0"},
+        {"amountMinor": 5.5, "currency": "USD"},
+        {"amountMinor": 5},
+    ],
+)
+def test_a_balance_of_another_form_is_unknown(money: dict[str, object]) -> None:
+    answer = Answer(200, json.dumps(money).encode())
+
+    assert idempotent.left(answer) == Unknown("gateway_unreachable")
+
+
 @given(answers)
 def test_an_absence_is_said_by_the_provider_itself(answer: Answer) -> None:
     meant = idempotent.found(answer, KEY)
