@@ -117,6 +117,8 @@ class World:
         self.requests: list[Request] = []
         self.effects: list[str] = []
         self.refusals: dict[str, str] = {}
+        self.taken: set[str] = set()
+        """Keys of what the provider has accepted, and not ended yet."""
         self.holder: Request | None = None
         self.written = 0
 
@@ -189,6 +191,8 @@ class World:
         key = key_of(ORDER, self.delivery.line, decision)
         if key in self.effects:
             return Finding(decision=decision, found="delivered")
+        if key in self.taken:
+            return Finding(decision=decision, found="accepted", reference="R")
         if key in self.refusals:
             refused = self.refusals[key]
             return Finding(decision=decision, found="refused", failure_class=refused)
@@ -302,9 +306,26 @@ class World:
             request.answer = mood
             if mood == "permanent" and self.provider.facts.can_look_up:
                 self.refusals[key] = mood
+        elif mood == "accepted" and (is_keyed and key in self.taken):
+            request.answer = mood
+        elif mood == "accepted":
+            self.taken.add(key)
+            request.answer = mood
         else:
+            self.taken.discard(key)
             self.effects.append(key)
             request.answer = mood
+
+    def completes(self) -> None:
+        """What was accepted is delivered, or fails, and whoever asks is told."""
+        if not self.taken:
+            return
+        key = self.random.choice(sorted(self.taken))
+        self.taken.remove(key)
+        if self.random.random() < 1 / 2:
+            self.effects.append(key)
+        else:
+            self.refusals[key] = self.random.choice(CLASSES)
 
     def calls_back(self) -> None:
         """The provider tells by itself what it has bought."""
@@ -319,6 +340,8 @@ class World:
         """A person reads the provider's book, and tries what is barred as well."""
         if self.delivery.stage is not Stage.NEEDS_REVIEW or self._on_the_way():
             return
+        if self.taken:
+            return  # the provider says that it is not over yet
         if self.effects:
             self._record(says("delivered"))
         else:
@@ -379,6 +402,7 @@ ACTIONS = {
     World.is_proved_dead: 2,
     World.job_dies: 0.2,
     World.calls_back: 0.3,
+    World.completes: 3,
     World.decides: 4,
     World.time_passes: 4,
 }
