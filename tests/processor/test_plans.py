@@ -158,8 +158,7 @@ def test_a_success_finds_its_rows_by_their_key(full: psycopg.Connection[Any]) ->
 def test_a_rescue_reads_the_running_rows_only(full: psycopg.Connection[Any]) -> None:
     asked: dict[str, object] = {
         "kinds": ["noop"],
-        "silence": 30,
-        "longest_lease": 0,
+        "silences": [30],
         "page": 100,
         "after_tenant": "",
         "after": UUID(int=0),
