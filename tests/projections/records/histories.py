@@ -195,6 +195,7 @@ goods_lives = st.one_of(
     ),
     st.builds(
         goods.PurchaseUnknown,
+        quiet_at=maybe,
         decision=decisions,
         code=st.sampled_from(["timeout", "restored"]),
         is_sender_gone=st.booleans(),
@@ -202,6 +203,7 @@ goods_lives = st.one_of(
     ),
     st.builds(
         goods.SenderEnded,
+        quiet_at=maybe,
         sender=senders,
         how=codes,
         purchase=st.none() | decisions,
