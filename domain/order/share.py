@@ -1,8 +1,9 @@
 """What of an order's money was paid for each of its lines.
 
 Prices are before the order's discount, so the lines of goods share what was paid in
-proportion to them, rounded down; what is left was paid for the access.  All shares
-together are what was paid, whatever the prices say: no sum of refunds exceeds it.
+proportion to them; what is left was paid for the access.  It is the sum of the lines
+up to each one that is rounded down, so that no unit is lost between them: goods alone
+share all that was paid.  No sum of refunds exceeds it, whatever the prices say.
 """
 
 from collections.abc import Sequence
@@ -12,9 +13,14 @@ from domain.order.events import GoodsLine, Line, Paid
 
 def paid_minor(paid: Paid, line: GoodsLine) -> int:
     """Return what the customer paid for one line of goods of the order."""
-    priced = sum(_price(each) for each in _goods(paid.lines))
+    goods = _goods(paid.lines)
+    priced = sum(map(_price, goods))
     whole = max(paid.amount_minor + paid.discount_minor, priced)
-    return 0 if whole == 0 else _price(line) * paid.amount_minor // whole
+    if whole == 0:
+        return 0
+    before = sum(map(_price, goods[: goods.index(line)]))
+    upto = before + _price(line)
+    return upto * paid.amount_minor // whole - before * paid.amount_minor // whole
 
 
 def paid_for_access(paid: Paid) -> int:

@@ -108,8 +108,34 @@ def test_shares_are_never_more_than_what_was_paid(
         price = line.price_minor * line.quantity
         whole = max(amount + discount, sum(price * n for price, n in lines))
         assert share <= price
-        # Rounded down, by less than one minor unit.
-        assert 0 <= price * amount - share * whole < max(whole, 1)
+        assert abs(price * amount - share * whole) < max(whole, 1)
+
+
+@pytest.mark.parametrize(
+    ("amount", "discount", "prices", "told"),
+    [
+        (299, 1, [100] * 3, [99, 100, 100]),
+        (2, 1, [1] * 3, [0, 1, 1]),
+        (99, 0, [1] * 100, [0] + [1] * 99),
+    ],
+)
+def test_goods_alone_lose_no_unit_between_their_lines(
+    amount: int, discount: int, prices: list[int], told: list[int]
+) -> None:
+    lines = [goods(number, price) for number, price in enumerate(prices, 1)]
+
+    assert shares(paid(amount, discount, *lines)) == told
+
+
+@given(paid_for=amounts, lines=st.lists(st.tuples(prices, pieces), min_size=1))
+def test_goods_that_cost_all_share_all_that_was_paid(
+    paid_for: int, lines: list[tuple[int, int]]
+) -> None:
+    sold = [goods(number, *line) for number, line in enumerate(lines, 1)]
+    whole = sum(price * quantity for price, quantity in lines)
+    amount = min(paid_for, whole)
+
+    assert sum(shares(paid(amount, whole - amount, *sold))) == amount
 
 
 @given(amount=st.integers(0, MOST), lines=st.lists(st.tuples(prices, pieces)))
