@@ -42,9 +42,16 @@ class Pace:
 
         The longer it takes, the rarer, so that a day of it stays a page of history.
         """
-        since = delivery.deadline or now
+        since = _open_since(delivery) or now
         return now + min(max(self.base, (now - since) / 2), BACKOFF_CAP)
 
     def is_out_of_patience(self, delivery: GoodsDelivery, now: Instant) -> bool:
         """Whether looking has gone on for so long that a person has to ask."""
-        return delivery.deadline is not None and now > delivery.deadline + MOST_PATIENCE
+        since = _open_since(delivery)
+        return since is not None and now > since + MOST_PATIENCE
+
+
+def _open_since(delivery: GoodsDelivery) -> Instant | None:
+    """Return from when on it was asked what became of it; a restore begins anew."""
+    instants = [delivery.deadline, delivery.restored_at]
+    return max((each for each in instants if each is not None), default=None)

@@ -48,6 +48,7 @@ from domain.goods.resolution import (
     Review,
     Step,
     WaitUntil,
+    absence_is_conclusive,
     absence_is_proved,
     after_absence,
     backoff,
@@ -132,7 +133,7 @@ class ReconcileGoods:
             answer = asking.look_up(provider, key, reference, ctx)
             self.desk.guards.record(story.tenant_id, delivery.provider, answer)
             if isinstance(answer, Unsent):
-                return later(story, now, answer.cause)
+                return self._cut_short(story, answer, now, is_begun=bool(answers))
             findings.append(_finding(decision, answer))
             answers.append(answer)
         told_at = _told_at(answers)
@@ -141,6 +142,17 @@ class ReconcileGoods:
         if _is_behind(delivery, told_at):
             is_proved = False
         return self._found(story, facts, findings, now, is_conclusive=is_proved)
+
+    def _cut_short(
+        self, story: Story, unsent: Unsent, now: Instant, *, is_begun: bool
+    ) -> Outcome:
+        """Ask again: at once, unless it answers too slowly for all keys of a run."""
+        if not is_begun:
+            return later(story, now, unsent.cause)
+        is_open = story.delivery.stage is Stage.SUBMITTED
+        if is_open and self.desk.pace.is_out_of_patience(story.delivery, now):
+            return self.desk.reviewed(story, OUT_OF_PATIENCE)
+        return later(story, self.desk.pace.next_look(story.delivery, now), unsent.cause)
 
     def _found(
         self,
@@ -167,7 +179,10 @@ class ReconcileGoods:
             return done(story, delivery.stage)
         if finding.found == ABSENT:
             step = after_absence(delivery, facts, now)
-            return self._after(story, step, now)
+            is_due = absence_is_conclusive(delivery, facts, now)
+            if not is_due or not isinstance(step, WaitUntil):
+                return self._after(story, step, now)
+            # By our clock nothing can be bought any more, by the provider's it can.
         is_taken = delivery.standing is Standing.ACCEPTED
         if self.desk.pace.is_out_of_patience(delivery, now):
             return self.desk.reviewed(story, OUT_OF_PATIENCE)

@@ -26,6 +26,7 @@ from tests.application.goods.world import (
     Seller,
     World,
 )
+from tests.application.memory import MemoryContext
 
 LOOKED_UP = msgspec.structs.replace(HONEST, key_lifetime=None)
 """It knows every key that it has bought under, and enforces no expiry."""
@@ -283,3 +284,34 @@ def test_the_clock_that_enforces_an_expiry_says_whether_it_has_passed() -> None:
     world.seller.looks.append(Absent(expires_at))
     world.run()
     assert world.state().stage is Stage.PENDING
+
+
+def test_a_provider_whose_clock_never_gets_there_is_asked_ever_rarer() -> None:
+    world = lost(Seller(STRICT), is_bought=False)
+    long_ago = world.log.now - timedelta(days=400)
+    world.seller.looks.extend([Absent(long_ago)] * 200)
+
+    world.run_until(Stage.NEEDS_REVIEW, most=100)
+
+    assert world.state().code == "no_answer_in_time"
+    assert len(world.seller.requests) == 1
+
+
+def test_keys_that_never_fit_into_one_run_are_asked_for_ever_rarer() -> None:
+    world = World(Seller(STRICT))
+    tell(world, Restore(world.log.now))
+    world.run()
+
+    for _ in range(100):
+        if world.state().stage is Stage.NEEDS_REVIEW:
+            break
+        context = world.claim()
+
+        def slow(it: MemoryContext = context) -> None:
+            it.seconds_left = 0.0
+
+        world.seller.meanwhile = slow
+        world.settle(context, world.handle(context))
+
+    assert world.state().code == "no_answer_in_time"
+    assert world.seller.requests == []
