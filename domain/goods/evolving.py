@@ -49,7 +49,8 @@ def evolve(delivery: GoodsDelivery, event: GoodsEvent) -> GoodsDelivery:
             return _withdrawn(state, event)
         case PurchaseConfirmed():
             known = _known(state, event.decision)
-            return replace(known, reference=event.reference or state.reference)
+            reference = event.reference or state.reference
+            return replace(known, reference=reference, proposal=None)
         case PurchaseAccepted():
             return _accepted(state, event.reference, event.next_at)
         case PurchaseRefused():
@@ -166,6 +167,7 @@ def _unknown(state: GoodsDelivery, event: PurchaseUnknown) -> GoodsDelivery:
         deadline=_later(state.deadline, event.quiet_at),
         code=event.code,
         restored_at=event.restored_at or state.restored_at,
+        proposal=None,  # it was made before that was known
         next_at=None,
     )
 
@@ -188,6 +190,8 @@ def _later(first: Instant | None, second: Instant | None) -> Instant | None:
 def _reconciled(state: GoodsDelivery, event: Reconciled) -> GoodsDelivery:
     known = _known(state, event.decision)
     is_asked = state.stage is Stage.SUBMITTED
+    if event.found in {"accepted", "delivered"}:
+        known = replace(known, proposal=None)  # likewise
     match event.found:
         case "accepted" if is_asked:
             return _accepted(known, event.reference, None)

@@ -4,7 +4,13 @@ import pytest
 
 from domain.errors import IllegalTransitionError, InvalidRequestError
 from domain.event import Actor
-from domain.goods.commands import Confirm, Decide, EndSender, GoodsCommand
+from domain.goods.commands import (
+    Confirm,
+    Decide,
+    EndSender,
+    GoodsCommand,
+    Restore,
+)
 from domain.goods.errors import BarredError, SecondPersonError
 from domain.goods.events import ReviewDecided
 from domain.goods.state import Stage, Standing
@@ -129,6 +135,34 @@ def test_four_eyes_agreeing_to_more_than_was_proposed_is_a_new_proposal() -> Non
     assert told(events) == ["decision_proposed"]
     assert delivery.proposal is not None
     assert delivery.proposal.by == IVAN
+
+
+@pytest.mark.parametrize(
+    "news",
+    [accept(), found("accepted"), Restore(AT)],
+    ids=["told", "found", "restored"],
+)
+def test_a_proposal_does_not_outlive_what_speaks_against_it(
+    news: GoodsCommand,
+) -> None:
+    """Whoever agrees to buy again has to agree with somebody who knew that."""
+    proposed = owed(*QUIET, says("buy_again", OLGA, needs_second=True))
+
+    informed = when(proposed, news)[1]
+    events, delivery = when(informed, says("buy_again", IVAN, needs_second=True))
+
+    assert informed.proposal is None
+    assert told(events) == ["decision_proposed"]
+    assert delivery.stage is Stage.NEEDS_REVIEW
+
+
+def test_a_proposal_outlives_what_speaks_for_it() -> None:
+    proposed = owed(*QUIET, says("buy_again", OLGA, needs_second=True))
+
+    informed = when(proposed, found("absent"))[1]
+    delivery = when(informed, says("buy_again", IVAN, needs_second=True))[1]
+
+    assert delivery.stage is Stage.PENDING
 
 
 def test_a_proposal_to_buy_again_has_no_part_in_another_verdict() -> None:
