@@ -5,8 +5,13 @@ any number of processes may do it at once, and whoever dies on the way has marke
 it has marked.  The quarantine is committed before, so nothing is submitted meanwhile;
 what is born later of an order that was paid before is marked later, and the database
 refuses to submit it until then.
+
+Its job asks the provider, or gives it to a person, when it runs.  Where it runs only
+much later, as an order for next year does, a person is asked at once; bought again by
+that person, it is bought when it was to be.
 """
 
+from functools import partial
 from typing import Final
 from uuid import UUID
 
@@ -15,10 +20,11 @@ from domain.errors import DomainError
 from domain.event import Actor, Instant, Meta
 from domain.goods.aggregate import decide, fold
 from domain.goods.commands import OpenReview, Restore
+from domain.goods.resolution import BACKOFF_CAP
 from domain.goods.state import RESTORED, GoodsDelivery, Stage
 from domain.stream import Change, Ref, StreamKind
 from infrastructure.postgres.batch_store import Connections
-from infrastructure.postgres.heads.table import text, uuid
+from infrastructure.postgres.heads.table import text, truth, uuid
 from infrastructure.telemetry import emit
 
 PAGE: Final = 100
@@ -27,7 +33,14 @@ _MOVED_ON: Final = Refused("moved_on")
 
 # Nothing is read while there is no doubt, and what is open is found by its own index.
 _UNMARKED: Final = """
-SELECT d.stream_id, d.correlation_id
+SELECT d.stream_id, d.correlation_id,
+       -- The job that buys it, by its unique key; at a closed gate it is due with it.
+       EXISTS (SELECT
+                 FROM counterfoil.jobs j
+                WHERE j.tenant_id = d.tenant_id
+                  AND j.unique_key = 'goods_delivery:' || d.stream_id
+                  AND j.gate IS NULL
+                  AND j.run_at > counterfoil.now() + %(soon)s)
   FROM counterfoil.restore_guard g
   JOIN counterfoil.deliveries d
     ON d.state NOT IN ('delivered', 'refunded', 'cancelled')
@@ -70,24 +83,27 @@ class Marker:
             emit("deliveries marked as restored", deliveries=done)
         return done
 
-    def _page(self, after: UUID) -> list[tuple[UUID, str]]:
-        asked = {"after": after, "page": PAGE}
+    def _page(self, after: UUID) -> list[tuple[UUID, str, bool]]:
+        asked = {"after": after, "page": PAGE, "soon": BACKOFF_CAP}
         with self._connections.connection() as connection:
             rows = connection.execute(_UNMARKED, asked).fetchall()
-        return [(uuid(row[0]), text(row[1])) for row in rows]
+        return [(uuid(row[0]), text(row[1]), truth(row[2])) for row in rows]
 
-    def _tell(self, page: list[tuple[UUID, str]], written: list[bool]) -> None:
-        for (delivery, _), is_written in zip(page, written, strict=True):
+    def _tell(self, page: list[tuple[UUID, str, bool]], written: list[bool]) -> None:
+        for (delivery, *_), is_written in zip(page, written, strict=True):
             if not is_written:
                 emit("delivery not marked as restored", delivery=str(delivery))
 
-    def _group(self, delivery: UUID, correlation_id: str) -> Group:
+    def _group(self, delivery: UUID, correlation_id: str, is_far: bool) -> Group:  # noqa: FBT001 - a row
         ref = Ref(StreamKind.DELIVERY, delivery)
         meta = Meta(actor=self._actor, correlation_id=correlation_id)
-        return Group((ref,), lambda locked, now: _marked(ref, locked, now), meta)
+        decided = partial(_marked, ref, is_far=is_far)
+        return Group((ref,), decided, meta)
 
 
-def _marked(ref: Ref, locked: Locked, now: Instant) -> tuple[Change, ...] | Refused:
+def _marked(
+    ref: Ref, locked: Locked, now: Instant, *, is_far: bool
+) -> tuple[Change, ...] | Refused:
     head = locked.get(ref)
     if head is None or not isinstance(head.state, GoodsDelivery):
         return _MOVED_ON
@@ -98,8 +114,9 @@ def _marked(ref: Ref, locked: Locked, now: Instant) -> tuple[Change, ...] | Refu
     if not events:
         return ()
     state = fold(events, head.state)
-    if head.state.stage is Stage.FAILED:
-        # Its job is dead, so nobody would look at it any more.
+    is_waiting_long = is_far and head.state.stage is Stage.PENDING
+    if is_waiting_long or head.state.stage is Stage.FAILED:
+        # Its job is dead, or runs when nobody waits for it any more.
         opened = decide(state, OpenReview(RESTORED))
         events, state = (*events, *opened), fold(opened, state)
     return (changed(ref, head, events, state),)

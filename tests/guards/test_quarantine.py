@@ -1,16 +1,18 @@
 """What people do with the restore guard, and what the database refuses meanwhile."""
 
 import threading
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from application.births import enqueued
 from application.errors import RestoreUnfinishedError
 from application.operators.instruction import Instruction
 from application.operators.quarantine import Quarantining, Wish
-from application.unit import Refused, Written
+from application.policies import deliver
+from application.unit import Group, Refused, Written
 from domain.goods.commands import Fail, OpenReview, Reconcile
 from domain.goods.state import GoodsDelivery, Stage, Standing
 from domain.stream import Ref
@@ -18,6 +20,7 @@ from infrastructure.guards.journal import FileJournal
 from infrastructure.guards.marking import PAGE
 from infrastructure.guards.quarantine import PostgresRestoreGuard
 from infrastructure.guards.wiring import Guarding
+from infrastructure.ids import new_id
 from infrastructure.postgres.batch_store import BatchStore
 from infrastructure.postgres.database import Database
 from infrastructure.postgres.streams import PostgresStreams
@@ -96,6 +99,25 @@ def test_everything_open_is_marked_whatever_its_state(
     assert {states[0].standing, states[1].standing} == {Standing.UNKNOWN}
     work = {each.delivery_id for each in quarantining.status().work}
     assert work == {pending.id, submitted.id}
+
+
+def test_what_is_to_be_bought_much_later_is_given_to_a_person_at_once(
+    buyer: Buyer, pool: Database, quarantining: Quarantining, olga: Instruction
+) -> None:
+    soon, later = buyer.owe(2)
+    for delivery, ahead in ((soon, timedelta(minutes=50)), (later, timedelta(days=9))):
+        order = state_of(pool, delivery).order
+        assert order is not None
+        enqueue = deliver(delivery.id, order, PostgresStreams(pool).clock() + ahead)
+        job = enqueued(new_id, "default", enqueue)
+        BatchStore(pool).commit([Group((job.ref,), lambda *_, j=job: (j,), META)])
+
+    guard = quarantining.engage(BY_OLGA, olga).guard
+
+    states = [state_of(pool, each) for each in (soon, later)]
+    assert [each.stage for each in states] == [Stage.SUBMITTED, Stage.NEEDS_REVIEW]
+    assert all(each.is_restored for each in states)
+    assert (guard.left, guard.in_review) == (1, 1)
 
 
 def test_again_changes_nothing(
