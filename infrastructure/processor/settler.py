@@ -101,9 +101,10 @@ class Settler:
         return mine
 
     def testify(self, held: Held, ending: Ending) -> None:
-        """Commit what an ending that came too late still says of purchases.
+        """Commit what an ending that is not written still says of purchases.
 
-        Everything else of it is dropped; see `application.goods.late`.
+        It came too late, or something else of it was refused; everything else of it
+        is dropped.  See `application.goods.late`.
         """
         job = held.job
         meta = Meta(
@@ -254,6 +255,7 @@ class Settler:
                 return None
             case Unstorable():
                 emit("result unstorable", job=job, error=storable(result.error))
+                self.testify(ended.held, ended.ending)
                 return Fail(code="unstorable_result", error=storable(result.error))
             case Refused(code="lease_lost"):
                 emit("lease lost", job=job, token=ended.held.job.token)
@@ -264,6 +266,7 @@ class Settler:
                 return None
             case Refused():
                 emit("settle refused", job=job, code=result.code)
+                self.testify(ended.held, ended.ending)
                 return Retry(code="conflict", error=result.code)
             case _:
                 emit("job settled", job=job, ending=type(ended.ending).__name__)

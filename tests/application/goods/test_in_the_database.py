@@ -10,6 +10,7 @@ from application.goods.port import Confirmed, Unavailable, Unknown
 from domain.goods.state import Stage, Standing
 from domain.jobs.outcome import Completed, Snooze
 from domain.jobs.verdict import Interrupted
+from infrastructure.postgres.database import Connection
 from infrastructure.processor.running import run
 from tests.application.goods.counter import counter
 from tests.application.goods.world import BLIND, HONEST, Seller
@@ -181,6 +182,44 @@ def test_a_woken_buyer_decides_nothing_but_tells_what_only_he_can(
             assert shop.state(delivery).standing is Standing.UNKNOWN
         assert shop.state(delivery).senders == ()
         assert shop.jobs().count("goods_delivery") == 1, "it is as it was"
+
+
+@pytest.mark.parametrize("sqlstate", ["CF409", "22023"])
+@pytest.mark.parametrize("is_bought", [True, False])
+def test_what_a_provider_said_outlives_the_group_that_is_refused_for_other_reasons(
+    database: TestDatabase,
+    sqlstate: str,
+    is_bought: bool,  # noqa: FBT001 - generated
+) -> None:
+    seller = Seller(BLIND)
+    seller.answers.append(Confirmed("r") if is_bought else Unknown("http_502"))
+    with counter(database, seller) as shop:
+        delivery = shop.owe()
+        refuse_success(shop.connection, sqlstate)
+
+        shop.run()
+
+        state = shop.state(delivery)
+        assert state.senders == (), "he says himself that his call is over"
+        if is_bought:
+            assert (state.stage, state.reference) == (Stage.DELIVERED, "r")
+        else:
+            assert state.standing is Standing.UNKNOWN
+        assert seller.ledger.total() == 1
+
+
+def refuse_success(connection: Connection, sqlstate: str) -> None:
+    """Let the database take no job's success."""
+    connection.execute(
+        f"""
+        CREATE FUNCTION refuse_success() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN
+            RAISE EXCEPTION 'no' USING ERRCODE = '{sqlstate}', HINT = 'no';
+        END $$;
+        CREATE TRIGGER refuse_success BEFORE INSERT ON counterfoil.events FOR EACH ROW
+            WHEN (NEW.type = 'job.succeeded') EXECUTE FUNCTION refuse_success();
+        """
+    )
 
 
 def test_a_woken_buyer_s_refusal_does_not_end_what_somebody_else_repeats(
