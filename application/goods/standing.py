@@ -44,6 +44,9 @@ from domain.stream import Change
 
 _NOT_FOUND: Final = frozenset({ABSENT, FOUND_REFUSED})
 
+_ASKED: Final = frozenset({Stage.SUBMITTED, Stage.NEEDS_REVIEW})
+"""Stages of what somebody may have been asked for."""
+
 CONTRADICTED: Final = "contradicted"
 """Code of a review: it was bought, after others had said that it was not."""
 
@@ -94,7 +97,7 @@ def _decided(
     delivery: GoodsDelivery, command: GoodsCommand
 ) -> tuple[GoodsEvent, ...] | None:
     is_at_home = delivery.stage in {Stage.PENDING, Stage.SUBMITTED}
-    if isinstance(command, Withdraw) and delivery.stage is not Stage.SUBMITTED:
+    if isinstance(command, Withdraw) and delivery.stage not in _ASKED:
         return None
     try:
         return aggregate.decide(delivery, command)

@@ -315,3 +315,16 @@ def test_keys_that_never_fit_into_one_run_are_asked_for_ever_rarer() -> None:
 
     assert world.state().code == "no_answer_in_time"
     assert world.seller.requests == []
+
+
+def test_who_never_asked_says_so_in_a_review_as_well() -> None:
+    world = World(Seller(LOOKED_UP), is_journal_full=True)
+    context = world.claim()
+    outcome = world.handle(context)
+    tell(world, OpenReview("an_operator"))
+    assert len(world.state().senders) == 1
+
+    world.settle(context, outcome, has_called=False)
+
+    assert world.state().stage is Stage.NEEDS_REVIEW
+    assert world.state().senders == (), "so nothing bars what a person decides"
