@@ -56,7 +56,7 @@ from domain.goods.resolution import (
     look_up,
     next_step,
 )
-from domain.goods.state import GoodsDelivery, Stage, Standing, key_of
+from domain.goods.state import Stage, Standing, key_of
 from domain.jobs.outcome import Completed, Outcome
 
 OUT_OF_PATIENCE: Final = "no_answer_in_time"
@@ -137,10 +137,7 @@ class ReconcileGoods:
             findings.append(_finding(decision, answer))
             answers.append(answer)
         told_at = _told_at(answers)
-        delivery = story.delivery
-        is_proved = absence_is_proved(delivery, facts, look, told_at)
-        if _is_behind(delivery, told_at):
-            is_proved = False
+        is_proved = absence_is_proved(story.delivery, facts, look, told_at)
         return self._found(story, facts, findings, now, is_conclusive=is_proved)
 
     def _cut_short(
@@ -220,12 +217,6 @@ def _told_at(answers: list[LookupAnswer]) -> Instant | None:
     """Return the provider's own clock when it began to answer, if it always told."""
     told = [it.at for it in answers if isinstance(it, Absent) and it.at is not None]
     return min(told) if told and len(told) == len(answers) else None
-
-
-def _is_behind(delivery: GoodsDelivery, told_at: Instant | None) -> bool:
-    """Whether the expiry has not passed by the clock that enforces it."""
-    expires_at = None if delivery.is_restored else delivery.expires_at
-    return told_at is not None and expires_at is not None and told_at < expires_at
 
 
 def _finding(

@@ -180,13 +180,12 @@ def absence_is_proved(
     """Return whether the absence that `look` found ends the decision.
 
     `told_at` is the provider's own clock when it answered: the clock that refuses
-    what has expired, so there is nothing to allow for.
+    what has expired, so it alone decides, and there is nothing to allow for.
     """
-    if look.is_conclusive or told_at is None:
-        return look.is_conclusive
     expired = _expired_at(delivery, facts)
-    is_unknown = delivery.standing is Standing.UNKNOWN
-    return is_unknown and expired is not None and expired <= told_at
+    if told_at is None or expired is None:
+        return look.is_conclusive
+    return delivery.standing is Standing.UNKNOWN and expired <= told_at
 
 
 def may_repeat(delivery: GoodsDelivery, now: Instant) -> bool:

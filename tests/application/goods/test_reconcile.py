@@ -328,3 +328,20 @@ def test_who_never_asked_says_so_in_a_review_as_well() -> None:
 
     assert world.state().stage is Stage.NEEDS_REVIEW
     assert world.state().senders == (), "so nothing bars what a person decides"
+
+
+def test_what_a_restore_has_lost_has_not_expired_before_the_provider_says_so() -> None:
+    """Who was frozen may ask as long as the provider's clock lets him begin."""
+    world = World(Seller(STRICT))
+    tell(world, Restore(world.log.now))
+    world.run()
+    expired = world.log.now + timedelta(minutes=3)
+    world.log.now += timedelta(hours=1)
+    world.seller.looks.extend([Absent(expired - timedelta(seconds=1))] * 6)
+
+    world.run()
+
+    assert (world.state().stage, world.state().is_restored) == (Stage.SUBMITTED, True)
+    world.seller.looks.extend([Absent(expired)] * 6)
+    world.run()
+    assert world.state().stage is Stage.PENDING
