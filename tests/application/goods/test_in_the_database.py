@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import msgspec
 import pytest
+from psycopg.sql import SQL, Literal
 
 from application.goods.port import Confirmed, Unavailable, Unknown
 from domain.goods.state import Stage, Standing
@@ -211,15 +212,18 @@ def test_what_a_provider_said_outlives_the_group_that_is_refused_for_other_reaso
 def refuse_success(connection: Connection, sqlstate: str) -> None:
     """Let the database take no job's success."""
     connection.execute(
-        f"""
+        """
         CREATE FUNCTION refuse_success() RETURNS trigger LANGUAGE plpgsql AS $$
         BEGIN
-            RAISE EXCEPTION 'no' USING ERRCODE = '{sqlstate}', HINT = 'no';
+            RAISE EXCEPTION 'no' USING ERRCODE = TG_ARGV[0], HINT = 'no';
         END $$;
-        CREATE TRIGGER refuse_success BEFORE INSERT ON counterfoil.events FOR EACH ROW
-            WHEN (NEW.type = 'job.succeeded') EXECUTE FUNCTION refuse_success();
         """
     )
+    trigger = """
+        CREATE TRIGGER refuse_success BEFORE INSERT ON counterfoil.events FOR EACH ROW
+            WHEN (NEW.type = 'job.succeeded') EXECUTE FUNCTION refuse_success({})
+        """
+    connection.execute(SQL(trigger).format(Literal(sqlstate)))
 
 
 def test_a_woken_buyer_s_refusal_does_not_end_what_somebody_else_repeats(
