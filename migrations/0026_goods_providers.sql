@@ -30,7 +30,3 @@ CREATE TABLE counterfoil.goods_providers (
     -- 12 bytes of nonce and 16 of tag.
     CONSTRAINT goods_providers_credential_sealed CHECK (octet_length(credential) > 28)
 ) WITH (fillfactor = 70);
-
--- What was asked of a provider and is not over, counted before its address may change.
-CREATE INDEX deliveries_open ON counterfoil.deliveries (tenant_id, provider)
-    WHERE state IN ('submitted', 'needs_review');

@@ -109,7 +109,7 @@ def _show(result: DemoResult) -> None:
         answers.add_row(asked, told)
     console.print()
     console.print(answers)
-    checks = Table("the log against the panel's book", "compared", "disagree", box=None)
+    checks = Table("the log against the other books", "compared", "disagree", box=None)
     checks.columns[1].justify = checks.columns[2].justify = "right"
     for finding in result.findings:
         wrong = len(finding.disagreements)

@@ -16,6 +16,8 @@ OF_THE_INSTALLATION = {
     "checkpoints",  # a projection follows the whole log
     "installation",
     "leadership",  # a role is had for the whole installation
+    "lost_purchases",  # what a host's journal holds and the log lacks; keys say whose
+    "restore_guard",  # a database is restored for everybody
     "limits",  # how many jobs may be pending, of each tenant and in all
     "projections",  # a projection folds the whole log
     "pending_counts",  # how many are pending in all

@@ -7,6 +7,7 @@ from infrastructure.client import Client
 from infrastructure.ids import new_id
 from infrastructure.processor.settler import Ended
 from tests.fixtures.workers import enqueue
+from tests.performance import goods
 from tests.performance.shop import fulfil, keep_a_window, maintenance_of, order
 from tests.processor.rig import Rig
 
@@ -86,9 +87,10 @@ def fill(parts: Rig, connection: Connection) -> None:
     parts.settle(parts.claim(1)[0], Fail(code="permanent"))
     enqueue(connection, "noop")
     keep_a_window(maintenance_of(parts))
+    goods.begin(connection)
     with connection.transaction():
         connection.execute("SET LOCAL session_replication_role = replica")
-        for table, different in _DIFFERENT.items():
+        for table, different in (_DIFFERENT | goods.DIFFERENT).items():
             multiply = _MULTIPLY.format(table=table, rows=ROWS, different=different)
             connection.execute(multiply.encode())
         connection.execute(_RUN, {"claim": new_id()})

@@ -6,6 +6,7 @@ for the parameters and with generic ones, which is what a prepared statement may
 
 import pytest
 
+from tests.performance.goods import WALKING
 from tests.performance.scenes import SCENES, Scene
 from tests.performance.stage import Stage
 from tests.performance.watch import Watch
@@ -22,7 +23,7 @@ def test_work_goes_by_the_index_that_is_there_for_it(
     with watch.watching():
         scene(stage)
 
-    assert not watch.walked
+    assert not watch.walked or scene in WALKING
     assert SCENES[scene] <= watch.used
 
 
@@ -38,15 +39,25 @@ SELECT indexrelid::regclass::text, indisunique
 # What no scene looks into, or into no more than a page: these are there to refuse.
 REFUSING = {
     "checkpoints_pkey": "a projection has one position",
+    "deliveries_key": "a key belongs to one decision to buy (I2)",
+    "goods_health_pkey": "a provider has one health",
+    "goods_limits_pkey": "a provider has one limit",
+    "goods_providers_pkey": "a provider has one row",
+    "goods_spending_pkey": "a decision to buy is counted once",
     "idle_signs_pkey": "a sign is said once, and found by its end",
     "installation_pkey": "one row",
     "leadership_pkey": "a role has one holder",
     "limits_pkey": "one row",
+    "lost_purchases_pkey": "a lost purchase is told once",
     "operations_idempotency_key": "an operation is asked for once per key (I5)",
     "outbox_pkey": "one message per event (I8)",
     "pending_counts_pkey": "a count is found by its end, and few are there",
     "projection_set_aside_pkey": "an event is set aside once by a projection",
     "projections_pkey": "a projection reads one of its tables",
+    "provider_callbacks_event": "what a provider tells is taken once",
+    "provider_callbacks_pkey": "a callback has one row",
+    "restore_guard_pkey": "one row",
+    "restored_deliveries_pkey": "a delivery is marked once",
     "schema_migrations_pkey": "a migration is applied once",
 }
 

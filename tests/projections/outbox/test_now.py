@@ -56,7 +56,7 @@ def test_nothing_waits_in_an_empty_outbox(outbox: Outbox) -> None:
 
     assert (page.pending_count, page.oldest_age_seconds) == (0, None)
     assert {each.pending_count for each in page.topics} == {0}
-    assert len(page.topics) == 14
+    assert len(page.topics) == 15
 
 
 def test_what_nobody_has_projected_yet_is_counted_from_the_log(outbox: Outbox) -> None:
