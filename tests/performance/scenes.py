@@ -180,4 +180,5 @@ SCENES: dict[Scene, set[str]] = {
     },
     maintain: {"maintenance_pkey", "maintenance_one_open"},
     retry_dead: {"jobs_dead_pkey"},
-} | goods.SCENES
+    **goods.SCENES,
+}
