@@ -113,7 +113,7 @@ GOODS_LIES: dict[str, tuple[Lie, str]] = {
             """
             INSERT INTO counterfoil.events
                    (position, tenant_id, stream_id, version, type, schema, data, meta)
-            SELECT position + n * 1000000000, tenant_id, stream_id, version + n * 1000,
+            SELECT position + n * 100000000, tenant_id, stream_id, version + n * 1000,
                    type, schema, data, meta
               FROM counterfoil.events, generate_series(1, 6) AS n
              WHERE type = 'goods.purchase_submitted'

@@ -27,6 +27,7 @@ import json
 import os
 import re
 import signal
+import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -82,7 +83,9 @@ class Traps:
             case "kill":
                 os.kill(os.getpid(), signal.SIGKILL)
             case "stop":
-                os.kill(os.getpid(), signal.SIGSTOP)
+                # To this very thread: sent to the process, another one may take it,
+                # and this one writes on for a moment.
+                signal.pthread_kill(threading.get_ident(), signal.SIGSTOP)
             case _:
                 while not file.with_suffix(".go").exists():
                     time.sleep(0.005)
