@@ -28,7 +28,7 @@ test: .venv/.dev ## Run the tests that need nothing but the embedded PostgreSQL
 
 .PHONY: test-crash
 test-crash: .venv/.dev ## Run the tests that kill processes or need PostgreSQL 15
-	$(MEMORY) $(RUN)pytest -n 4 --dist worksteal -m "$(REAL)" $(ARGS)
+	$(MEMORY) $(RUN)pytest -n 5 --dist worksteal -m "$(REAL)" $(ARGS)
 
 .PHONY: campaign
 campaign: .venv/.dev ## Run the long tests: many random schedules, faults and examples
