@@ -98,8 +98,8 @@ class ProjectionRunner:
 
     def start(self) -> None:
         """Begin."""
-        self._thread.start()
         emit("projecting started")
+        self._thread.start()
 
     def ask_to_stop(self) -> None:
         """Let it end after its present batch; returns at once."""
