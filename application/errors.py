@@ -2,6 +2,7 @@
 
 ApplicationError
 ├── NotFoundError             nothing has that id (in this tenant)
+├── ForbiddenError            whoever asks may not do that
 ├── StateConflictError        the thing is at a stage that forbids it
 ├── OperationKeyReusedError   the key stands for another request
 ├── QuotaExceededError        as many jobs are pending as may be
@@ -19,6 +20,7 @@ ApplicationError
 
 from typing import Final
 
+from domain.access.permissions import Permission
 from domain.errors import CounterfoilError
 from domain.event import Instant
 
@@ -41,6 +43,17 @@ class NotFoundError(ApplicationError):
         self.key = key
         shown = " ".join(key.splitlines())  # a person gave it, whatever it is
         super().__init__(f"there is no {what} {shown}")
+
+
+class ForbiddenError(ApplicationError):
+    """Whoever asks may not do that."""
+
+    code = "forbidden"
+
+    def __init__(self, permission: Permission) -> None:
+        """Name the permission that is missing."""
+        self.permission = permission
+        super().__init__(f"{self.code}: it needs the permission {permission}")
 
 
 class StateConflictError(ApplicationError):

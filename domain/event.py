@@ -61,3 +61,5 @@ class Meta(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fal
     reason: str | None = None
     """What an operator gave as the reason; required of operators."""
     trace: str | None = None
+    role: str | None = None
+    """Of the person who asked for it, when they asked as somebody with a role."""

@@ -13,8 +13,9 @@ from application.errors import ApplicationError, StateConflictError, TwinError
 from application.operators.instruction import Instruction, as_given
 from application.operators.refusals import About, Refusals, about_nothing
 from application.operators.room import NO_ROOM, no_room
-from application.operators.target import Target, Targets
+from application.operators.target import Target, Targets, unknown
 from application.unit import Group, Locked, Refused, UnitOfWork, Written
+from domain.access.permissions import Permission
 from domain.event import Instant
 from domain.operators.events import ActionRefused
 from domain.stream import Change, Ref, StreamKind
@@ -53,6 +54,8 @@ class Action:
 
     verb: str
     decide: Decide
+    permission: Permission
+    """What whoever asks for it must be allowed."""
     needs_room: bool = False
     """Whether it brings a job to life that waits for no money: see `Group`."""
     remedy: Callable[[str, str], str]
@@ -65,7 +68,8 @@ class Action:
         """Return what was done to the job, operation or delivery that has the id `key`.
 
         Raises:
-            NotFoundError: nothing has that id.
+            ForbiddenError: whoever asks may not.
+            NotFoundError: nothing of theirs has that id.
             StateConflictError: its stage forbids it.
             TwinError: a live job has the same unique key.
             QuotaExceededError: it needs room, and as much is pending as may be.
@@ -77,13 +81,16 @@ class Action:
             self.refusals.record(
                 ActionRefused(action=self.verb, target=as_given(key), code=error.code),
                 instruction,
-                self._about(key),
+                self._about(key, instruction),
             )
             raise
 
     def _done(self, key: str, instruction: Instruction) -> Done:
+        instruction.require(self.permission)
         for _ in range(_ROUNDS):
             target = self.targets.find(key)
+            if not instruction.sees(target.tenant_id):
+                raise unknown(key)
             is_goods = _id_of(target, StreamKind.DELIVERY) is not None
             born = (Ref(StreamKind.JOB, self.refusals.ids()),) if is_goods else ()
             group = Group(
@@ -138,10 +145,10 @@ class Action:
         ids = [ref.id for ref in (target.job, target.record) if ref is not None]
         return self.targets.streams.last_position(ids)
 
-    def _about(self, key: str) -> About:
+    def _about(self, key: str, instruction: Instruction) -> About:
         last = self.targets.last_event(key)
-        if last is None:
-            return about_nothing(key)
+        if last is None or not instruction.sees(last.tenant_id):
+            return about_nothing(key, instruction)
         return About(last.tenant_id, last.correlation_id)
 
 

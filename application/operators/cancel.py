@@ -19,6 +19,7 @@ from application.operators.changes import (
 from application.operators.refusals import Refusals
 from application.operators.target import FINAL, Target, Targets
 from application.unit import Ids, Locked, Refused, UnitOfWork
+from domain.access.permissions import Permission
 from domain.event import Instant
 from domain.fulfillment import commands as operations
 from domain.fulfillment.aggregate import FulfillmentOperation
@@ -43,6 +44,7 @@ def cancel_job(targets: Targets, units: UnitOfWork, ids: Ids) -> Action:
     return Action(
         verb="cancel",
         decide=_decide,
+        permission=Permission.JOBS_WRITE,
         remedy=_remedy,
         targets=targets,
         units=units,

@@ -50,6 +50,7 @@ class About:
     correlation_id: str
 
 
-def about_nothing(key: str) -> About:
-    """Return where a refusal belongs whose target nobody knows."""
-    return About(DEFAULT_TENANT, f"operator:{as_given(key)}")
+def about_nothing(key: str, instruction: Instruction | None = None) -> About:
+    """Return where a refusal belongs whose target nobody knows: with who asked."""
+    tenant = None if instruction is None else instruction.tenant_id
+    return About(tenant or DEFAULT_TENANT, f"operator:{as_given(key)}")

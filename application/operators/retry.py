@@ -13,6 +13,7 @@ from application.operators.changes import commanded, state_of
 from application.operators.refusals import Refusals
 from application.operators.target import FINAL, Target, Targets
 from application.unit import Ids, Locked, Refused, UnitOfWork
+from domain.access.permissions import Permission
 from domain.event import Instant
 from domain.fulfillment.aggregate import FulfillmentOperation
 from domain.fulfillment.aggregate import Stage as OperationStage
@@ -33,6 +34,7 @@ def retry_job(targets: Targets, units: UnitOfWork, ids: Ids) -> Action:
     return Action(
         verb="retry",
         decide=_decide,
+        permission=Permission.JOBS_WRITE,
         needs_room=True,
         remedy=_remedy,
         targets=targets,

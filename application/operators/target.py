@@ -87,14 +87,14 @@ class Targets:
         """
         id_ = _as_id(key)
         if id_ is None:
-            raise _unknown(key)
+            raise unknown(key)
         for _ in range(_LOOKS):
             found = self._job(id_) or self._served(id_)
             if found is not None:
                 return found
             last = self.history.last_event(id_)
             if last is None or not last.tag.startswith("job."):
-                raise _unknown(key)
+                raise unknown(key)
             if last.tag == Succeeded.tag:
                 break
         raise StateConflictError(_JOB, key, Succeeded.tag.removeprefix("job."), FINAL)
@@ -190,5 +190,6 @@ def _as_id(key: str) -> UUID | None:
         return None
 
 
-def _unknown(key: str) -> NotFoundError:
+def unknown(key: str) -> NotFoundError:
+    """Return that nothing of theirs has that id."""
     return NotFoundError("job, operation or delivery", key)

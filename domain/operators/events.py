@@ -7,7 +7,7 @@ version of its target.
 from typing import ClassVar
 from uuid import UUID
 
-from domain.event import Event
+from domain.event import Event, JsonObject
 from domain.stream import State
 
 
@@ -21,6 +21,25 @@ class ActionRefused(Event, frozen=True, kw_only=True):
     """The id that was given, as given, cleaned and cut."""
     code: str
     """The refusal's stable name."""
+
+
+class ActionTaken(Event, frozen=True, kw_only=True):
+    """Somebody asked for something, and it was done (I9): the audit's own record.
+
+    Written in the transaction of what was done, also when it was so already.
+    """
+
+    tag: ClassVar[str] = "operator.action_taken"
+    action: str
+    """What was done, by a stable name: `panel.fulfillment.retried` …"""
+    category: str
+    """`system`, or `financial`: it is about money."""
+    target_kind: str
+    target: str
+    """The id, or the name, of what it was done to."""
+    before: JsonObject
+    """What of the target the action is about, as it was: states and figures."""
+    after: JsonObject
 
 
 class ProjectionPaused(Event, frozen=True, kw_only=True):
@@ -191,6 +210,7 @@ class Remark(State, frozen=True, kw_only=True):
 
 type OperatorEvent = (
     ActionRefused
+    | ActionTaken
     | ProjectionPaused
     | ProjectionResumed
     | ProjectionPromoted

@@ -262,6 +262,14 @@ MAINTENANCE: tuple[Event, ...] = (
 )
 
 OPERATORS: tuple[Event, ...] = (
+    operators.ActionTaken(
+        action="panel.fulfillment.retried",
+        category="system",
+        target_kind="operation",
+        target="0195bd5e-5c4a-7000-8000-000000000003",
+        before={"state": "failed", "attempt": 12},
+        after={"state": "pending", "attempt": 0},
+    ),
     operators.ActionRefused(
         action="retry", target=str(OPERATION), code="state_conflict"
     ),
