@@ -1,6 +1,7 @@
 """Who asks: a program with its token, or a person who has signed in."""
 
 from typing import Final
+from uuid import UUID
 
 import msgspec
 
@@ -22,6 +23,10 @@ class Principal(msgspec.Struct, frozen=True, kw_only=True):
     permissions: frozenset[Permission]
     role: Role | None = None
     """Of a person; a token has permissions alone."""
+    id: UUID | None = None
+    """The token's or the person's; None: the credential of the first start."""
+    partition: str = ""
+    """Of the limiter: a token's own; a person's is that of the session."""
 
     def instruct(self, reason: str, request_id: str | None) -> Instruction:
         """Return what they ask for, with why.

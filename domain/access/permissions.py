@@ -43,6 +43,8 @@ class Permission(StrEnum):
     MAINTENANCE_READ = "maintenance:read"
     MAINTENANCE_WRITE = "maintenance:write"
     TOKENS_WRITE = "tokens:write"
+    PEOPLE_WRITE = "people:write"
+    """Add people, and say what they may do; nobody gives more than they have."""
 
 
 EVERY: Final = frozenset(Permission)

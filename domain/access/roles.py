@@ -1,7 +1,7 @@
 """Roles of people: each a set of permissions, by their words.
 
 owner          all of it
-administrator  all but what is an owner's: overriding the bar of a review
+administrator  all but what is an owner's: people, and overriding the bar of a review
 operator       looks, retries, cancels, queues, maintenance, bulk up to 100 items
 support        looks, retries what is dead
 finance        looks, decides reviews
@@ -44,7 +44,8 @@ _OPERATOR: Final = _SUPPORT | {
 
 GRANTS: Final[Mapping[Role, frozenset[Permission]]] = {
     Role.OWNER: EVERY,
-    Role.ADMINISTRATOR: EVERY - {Permission.DELIVERIES_OVERRIDE},
+    Role.ADMINISTRATOR: EVERY
+    - {Permission.DELIVERIES_OVERRIDE, Permission.PEOPLE_WRITE},
     Role.OPERATOR: _OPERATOR,
     Role.SUPPORT: _SUPPORT,
     Role.FINANCE: READS | {Permission.DELIVERIES_DECIDE},

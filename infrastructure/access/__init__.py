@@ -1,0 +1,1 @@
+"""Identity in PostgreSQL: tokens, people, sessions; and how often they may ask."""
