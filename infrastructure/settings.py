@@ -1,7 +1,9 @@
 """What an installation may set, read once from the environment.
 
-A variable that is unset or empty takes its default.  Secrets (tokens, keys, and the
-database's addresses, which may hold a password) are not in the repr.
+A variable that is unset or empty takes its default.  Any of them may be read from a
+file instead, as secrets of containers are: COUNTERFOIL_X_FILE names it.  Secrets
+(tokens, keys, and the database's addresses, which may hold a password) are not in the
+repr.
 """
 
 from collections.abc import Mapping
@@ -20,6 +22,8 @@ LONGEST_CALL_SECONDS: Final = 10
 """Longest call to a provider (mechanisms 23)."""
 
 _PREFIX: Final = "COUNTERFOIL_"
+_FILE: Final = "_FILE"
+_LONGEST_FILE: Final = 65_536  # bytes; a ring of keys has a few hundred
 _GREATEST: Final = 10_000
 _LONGEST_BASE_SECONDS: Final = 1_800  # the longest pause of all is an hour
 _MOST_PENDING: Final = 1_000_000
@@ -131,6 +135,12 @@ class _Environment:
     def text(self, name: str) -> str | None:
         """Return the variable without outer blanks, or None when it is empty."""
         value = self._environ.get(_PREFIX + name, "").strip()
+        file = self._environ.get(_PREFIX + name + _FILE, "").strip()
+        if file:
+            if value:
+                remedy = f"unset it, or {_PREFIX}{name}{_FILE}"
+                raise _wrong(name, "is set, and a file is named for it", remedy)
+            value = _read(name + _FILE, file)
         if "\x00" in value or not value.isprintable():
             raise _wrong(name, "holds a control character", "remove it")
         return value or None
@@ -227,6 +237,21 @@ class _Environment:
                 f"use at most {_PREFIX_CHARACTERS} of a-z, A-Z, 0-9, _ and -",
             )
         return value
+
+
+def _read(name: str, file: str) -> str:
+    """Return what a file holds, without outer blanks; it is never repeated."""
+    remedy = "name a file of one line that this process may read"
+    try:
+        with Path(file).open("rb") as opened:
+            held = opened.read(_LONGEST_FILE + 1)
+        if len(held) > _LONGEST_FILE:
+            raise _wrong(name, f"has more than {_LONGEST_FILE:,} bytes", remedy)
+        return held.decode().strip()
+    except OSError as error:
+        raise _wrong(name, f"{file}: {error.strerror}", remedy) from None
+    except ValueError:
+        raise _wrong(name, "is no text of UTF-8", remedy) from None
 
 
 def _wrong(name: str, problem: str, remedy: str) -> ConfigurationError:

@@ -172,3 +172,61 @@ def test_no_value_does_anything_but_be_taken_or_refused(name: str, value: str) -
 
     with suppress(ConfigurationError):
         assert isinstance(Settings.from_env(environ), Settings)
+
+
+def test_a_value_may_be_read_from_a_file(tmp_path: Path) -> None:
+    secret = tmp_path / "database_url"
+    secret.write_text(f"{URL}\n", "utf-8")
+
+    settings = Settings.from_env({"COUNTERFOIL_DATABASE_URL_FILE": str(secret)})
+
+    assert settings.database_url == URL
+
+
+def test_an_empty_file_means_unset(tmp_path: Path) -> None:
+    secret = tmp_path / "remnawave_token"
+    secret.write_text("\n", "utf-8")
+
+    settings = Settings.from_env({"COUNTERFOIL_REMNAWAVE_TOKEN_FILE": str(secret)})
+
+    assert settings.remnawave_token is None
+
+
+def test_a_value_and_a_file_for_it_are_one_too_many(tmp_path: Path) -> None:
+    secret = tmp_path / "token"
+    secret.write_text("hunter2", "utf-8")
+    environ = {
+        "COUNTERFOIL_REMNAWAVE_TOKEN": "hunter2",
+        "COUNTERFOIL_REMNAWAVE_TOKEN_FILE": str(secret),
+    }
+
+    with pytest.raises(ConfigurationError) as refused:
+        Settings.from_env(environ)
+
+    assert str(refused.value) == (
+        "COUNTERFOIL_REMNAWAVE_TOKEN: is set, and a file is named for it; "
+        "unset it, or COUNTERFOIL_REMNAWAVE_TOKEN_FILE"
+    )
+
+
+@pytest.mark.parametrize("held", [b"\xff hunter2", b"hunter2" * 10_000, b"a\nhunter2"])
+def test_a_file_that_cannot_be_meant_is_named_and_not_repeated(
+    tmp_path: Path, held: bytes
+) -> None:
+    secret = tmp_path / "token"
+    secret.write_bytes(held)
+
+    with pytest.raises(ConfigurationError) as refused:
+        Settings.from_env({"COUNTERFOIL_REMNAWAVE_TOKEN_FILE": str(secret)})
+
+    assert "COUNTERFOIL_REMNAWAVE_TOKEN" in refused.value.setting
+    assert "hunter2" not in "".join(format_exception(refused.value))
+
+
+@pytest.mark.parametrize("name", ["no such file", "", "a\0b"])
+def test_a_file_that_is_not_there_is_named(tmp_path: Path, name: str) -> None:
+    with pytest.raises(ConfigurationError) as refused:
+        Settings.from_env({"COUNTERFOIL_REMNAWAVE_TOKEN_FILE": f"{tmp_path}/{name}"})
+
+    assert refused.value.setting == "COUNTERFOIL_REMNAWAVE_TOKEN_FILE"
+    assert "name a file of one line" in refused.value.remedy
