@@ -3,6 +3,7 @@
 ApplicationError
 ├── NotFoundError             nothing has that id (in this tenant)
 ├── ForbiddenError            whoever asks may not do that
+├── VersionChangedError       it is not as whoever asks has seen it
 ├── StateConflictError        the thing is at a stage that forbids it
 ├── OperationKeyReusedError   the key stands for another request
 ├── QuotaExceededError        as many jobs are pending as may be
@@ -54,6 +55,17 @@ class ForbiddenError(ApplicationError):
         """Name the permission that is missing."""
         self.permission = permission
         super().__init__(f"{self.code}: it needs the permission {permission}")
+
+
+class VersionChangedError(ApplicationError):
+    """The thing is not at the version that whoever asks has looked at."""
+
+    code = "precondition_failed"
+
+    def __init__(self, key: str) -> None:
+        """Name the thing."""
+        self.key = key
+        super().__init__(f"{self.code}: {key} has changed; look at it again")
 
 
 class StateConflictError(ApplicationError):

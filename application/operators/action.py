@@ -1,18 +1,24 @@
 """One action of an operator on a target, carried out or refused, and on record."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Final
+from typing import Final, NamedTuple
 from uuid import UUID
 
 import msgspec
 
 from application import births
-from application.errors import ApplicationError, StateConflictError, TwinError
+from application.errors import (
+    ApplicationError,
+    StateConflictError,
+    TwinError,
+    VersionChangedError,
+)
 from application.operators.instruction import Instruction, as_given
 from application.operators.refusals import About, Refusals, about_nothing
 from application.operators.room import NO_ROOM, no_room
+from application.operators.taken import Deed, done, on_record
 from application.operators.target import Target, Targets, unknown
 from application.unit import Group, Locked, Refused, UnitOfWork, Written
 from domain.access.permissions import Permission
@@ -25,6 +31,9 @@ GONE: Final = Refused("gone")
 
 CONFLICT: Final = Refused("conflict")
 """A unique key is taken."""
+
+STALE: Final = Refused("stale")
+"""It is not at the version that was looked at."""
 _ROUNDS: Final = 3
 _JOB: Final = "job"
 _CHANGING: Final = "changing"
@@ -53,6 +62,9 @@ class Action:
     """A verb with its rule; the same for every route that leads to it."""
 
     verb: str
+    names: Mapping[StreamKind, str]
+    """What the audit calls it, by the kind of the record that the job serves; under
+    that of jobs, without one."""
     decide: Decide
     permission: Permission
     """What whoever asks for it must be allowed."""
@@ -64,19 +76,24 @@ class Action:
     units: UnitOfWork
     refusals: Refusals
 
-    def __call__(self, key: str, instruction: Instruction) -> Done:
+    def __call__(
+        self, key: str, instruction: Instruction, version: int | None = None
+    ) -> Done:
         """Return what was done to the job, operation or delivery that has the id `key`.
+
+        `version` is the one that was looked at; None: whichever it is.
 
         Raises:
             ForbiddenError: whoever asks may not.
             NotFoundError: nothing of theirs has that id.
+            VersionChangedError: it is at another version.
             StateConflictError: its stage forbids it.
             TwinError: a live job has the same unique key.
             QuotaExceededError: it needs room, and as much is pending as may be.
             DatabaseUnavailableError: nothing is known to be done.
         """
         try:
-            return self._done(key, instruction)
+            return self._done(key, instruction, version)
         except ApplicationError as error:
             self.refusals.record(
                 ActionRefused(action=self.verb, target=as_given(key), code=error.code),
@@ -85,7 +102,7 @@ class Action:
             )
             raise
 
-    def _done(self, key: str, instruction: Instruction) -> Done:
+    def _done(self, key: str, instruction: Instruction, version: int | None) -> Done:
         instruction.require(self.permission)
         for _ in range(_ROUNDS):
             target = self.targets.find(key)
@@ -93,22 +110,37 @@ class Action:
                 raise unknown(key)
             is_goods = _id_of(target, StreamKind.DELIVERY) is not None
             born = (Ref(StreamKind.JOB, self.refusals.ids()),) if is_goods else ()
+            seen = _Seen(_named(target, key), version)
+            decide = partial(_as_seen, self.decide, seen)
             group = Group(
                 refs=(*target.refs, *born),
-                decide=partial(_with_births, self.decide, target, born),
+                decide=partial(_with_births, decide, target, born),
                 meta=instruction.meta(target.correlation_id),
                 needs_room=self.needs_room,
             )
-            (result,) = self.units.commit([group])
+            kept = on_record(group, self._deed(target, key), self.refusals.ids())
+            (result,) = self.units.commit([kept])
             if isinstance(result, Written):
                 return self._told(target, result)
             if result == CONFLICT:
                 self._refuse_twin(target)
+            elif result == STALE:
+                raise VersionChangedError(key)
             elif isinstance(result, Refused) and result in NO_ROOM:
                 raise no_room(result, target.tenant_id)
             elif isinstance(result, Refused) and result != GONE:
                 raise self._conflict(target, result)
         raise StateConflictError(_JOB, key, _CHANGING, self.remedy(_JOB, _CHANGING))
+
+    def _deed(self, target: Target, key: str) -> Deed:
+        ref, record = _named(target, key), target.record
+        refs = tuple(each for each in (target.job, record) if each is not None)
+        return Deed(
+            action=self.names[StreamKind.JOB if record is None else record.kind],
+            target_kind=ref.kind.name.lower(),
+            target=str(ref.id),
+            refs=refs,
+        )
 
     def _refuse_twin(self, target: Target) -> None:
         """Name the live job that has the key; none any more: it is tried again."""
@@ -133,23 +165,41 @@ class Action:
             delivery_id=_id_of(target, StreamKind.DELIVERY),
             events=tuple(
                 event.tag
-                for change in sorted(written.changes, key=_jobs_first)
+                for change in sorted(done(written), key=_jobs_first)
                 if change.ref in target.refs
                 for event in change.events
             ),
-            position=written.position or self._position_of(target),
+            position=written.position,
         )
-
-    def _position_of(self, target: Target) -> int:
-        """Return where a reader sees what made it so already."""
-        ids = [ref.id for ref in (target.job, target.record) if ref is not None]
-        return self.targets.streams.last_position(ids)
 
     def _about(self, key: str, instruction: Instruction) -> About:
         last = self.targets.last_event(key)
         if last is None or not instruction.sees(last.tenant_id):
             return about_nothing(key, instruction)
         return About(last.tenant_id, last.correlation_id)
+
+
+def _named(target: Target, key: str) -> Ref:
+    """Return the one of the two that the person has named."""
+    refs = [ref for ref in (target.record, target.job) if ref is not None]
+    return next((ref for ref in refs if ref.id == UUID(key)), refs[0])
+
+
+class _Seen(NamedTuple):
+    """What the person has named, and the version that they looked at."""
+
+    ref: Ref
+    version: int | None
+
+
+def _as_seen(
+    decide: Decide, seen: _Seen, target: Target, locked: Locked, now: Instant
+) -> tuple[Change, ...] | Refused:
+    """Return what the action changes of what is still as the person saw it."""
+    head = locked.get(seen.ref)
+    if head is not None and seen.version not in {None, head.state.version}:
+        return STALE
+    return decide(target, locked, now)
 
 
 def _with_births(

@@ -9,6 +9,8 @@ a purchase open  ► refused: nobody knows yet whether it was bought
 carrying others  ► refused: orders that were paid before would have no work (I1)
 """
 
+from typing import Final
+
 from application.operators.action import GONE, Action
 from application.operators.changes import (
     commanded,
@@ -28,6 +30,11 @@ from domain.goods import commands as goods
 from domain.goods.state import GoodsDelivery
 from domain.goods.state import Stage as DeliveryStage
 from domain.jobs.aggregate import Cancel, Job, Stage
+from domain.operators.actions import (
+    DELIVERY_CANCELLED,
+    FULFILLMENT_CANCELLED,
+    JOB_CANCELLED,
+)
 from domain.order.aggregate import Order
 from domain.order.aggregate import Stage as OrderStage
 from domain.stream import Change, Ref, StreamKind
@@ -38,11 +45,18 @@ _DOUBTFUL = "bought twice, perhaps"
 _LIVE = frozenset({Stage.WAITING, Stage.RUNNING})
 _UNSUBMITTED = frozenset({DeliveryStage.PENDING, DeliveryStage.FAILED})
 
+_NAMES: Final = {
+    StreamKind.OPERATION: FULFILLMENT_CANCELLED,
+    StreamKind.DELIVERY: DELIVERY_CANCELLED,
+    StreamKind.JOB: JOB_CANCELLED,
+}
+
 
 def cancel_job(targets: Targets, units: UnitOfWork, ids: Ids) -> Action:
     """Return the action that ends a job with its record."""
     return Action(
         verb="cancel",
+        names=_NAMES,
         decide=_decide,
         permission=Permission.JOBS_WRITE,
         remedy=_remedy,

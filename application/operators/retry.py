@@ -8,6 +8,8 @@ The record that succeeded or was cancelled is final; so is a job that succeeded:
 is in neither table, so no statement can bring it back (I6).
 """
 
+from typing import Final
+
 from application.operators.action import GONE, Action
 from application.operators.changes import commanded, state_of
 from application.operators.refusals import Refusals
@@ -21,18 +23,26 @@ from domain.goods.state import FINAL as FINAL_STAGES
 from domain.goods.state import GoodsDelivery
 from domain.goods.state import Stage as DeliveryStage
 from domain.jobs.aggregate import Job, RetryDead, Stage
-from domain.stream import Change
+from domain.operators.actions import DELIVERY_RETRIED, FULFILLMENT_RETRIED, JOB_RETRIED
+from domain.stream import Change, StreamKind
 
 _DEAD = frozenset({Stage.DISCARDED, Stage.CANCELLED})
 _FINAL = frozenset({OperationStage.SUCCEEDED, OperationStage.CANCELLED})
 _DECIDED = frozenset({*FINAL_STAGES, DeliveryStage.NEEDS_REVIEW})
 """Stages of a delivery that no retry leaves: final, or a person's to decide."""
 
+_NAMES: Final = {
+    StreamKind.OPERATION: FULFILLMENT_RETRIED,
+    StreamKind.DELIVERY: DELIVERY_RETRIED,
+    StreamKind.JOB: JOB_RETRIED,
+}
+
 
 def retry_job(targets: Targets, units: UnitOfWork, ids: Ids) -> Action:
     """Return the action that revives a dead job with its record."""
     return Action(
         verb="retry",
+        names=_NAMES,
         decide=_decide,
         permission=Permission.JOBS_WRITE,
         needs_room=True,

@@ -7,6 +7,7 @@ from application.unit import Group
 from domain.event import Meta
 from domain.operators.events import OperatorEvent, Remark, evolve
 from domain.stream import Change, Ref, StreamKind
+from infrastructure.ids import new_id
 from infrastructure.postgres.appending import write
 from infrastructure.postgres.database import Connection
 
@@ -22,26 +23,38 @@ _LAST: Final = "SELECT counterfoil.last_position()"
 
 def remark(
     connection: Connection,
-    event: OperatorEvent,
+    event: OperatorEvent | tuple[OperatorEvent, ...],
     meta: Meta,
     stream_id: UUID,
     tenant_id: str = _TENANT,
 ) -> int:
     """Return the position of a new stream of this one event, not committed yet.
 
+    Of several events, each a stream of its own with the same commit id, the first one
+    has `stream_id`, and the position is the last one's.
+
     It takes a ticket of the log: to be called last, when no lock is waited for.
     """
-    ref = Ref(StreamKind.REMARK, stream_id)
-    change = Change(
+    events = event if isinstance(event, tuple) else (event,)
+    ids = (stream_id, *(new_id() for _ in events[1:]))
+    changes = tuple(
+        _born(Ref(StreamKind.REMARK, id_), tenant_id, each)
+        for id_, each in zip(ids, events, strict=True)
+    )
+    refs = tuple(each.ref for each in changes)
+    group = Group(refs, lambda _locked, _now: changes, meta)
+    # The stream is new, so its id tells this transaction from any other.
+    return max(write(connection, [(group, changes)], stream_id).values())
+
+
+def _born(ref: Ref, tenant_id: str, event: OperatorEvent) -> Change:
+    return Change(
         ref=ref,
         tenant_id=tenant_id,
         expected=0,
         events=(event,),
         state=evolve(Remark(), event),
     )
-    group = Group((ref,), lambda _locked, _now: (change,), meta)
-    # The stream is new, so its id tells this transaction from any other.
-    return write(connection, [(group, (change,))], stream_id)[stream_id]
 
 
 def last(connection: Connection) -> int:

@@ -14,6 +14,7 @@ pytestmark = [
 ]
 
 REFUSED = "state_conflict"
+TAKEN = "operator.action_taken"
 NOBODY = "01a229d7-fb57-790b-948f-7284b737919a"
 WAITING = ("due", "after_failure", "parked", "held")
 JOB_CANCELLED = ("job.cancelled",)
@@ -77,16 +78,25 @@ def test_each_state_answers_as_the_rules_say(
         assert answer.events == expected
         assert sorted(after) == sorted(expected)
         assert world.refusals() == []
-        # What it has done, or whoever did it before, is all behind its position.
-        assert answer.position == last_position(world, *streams)
+        # One record, in the transaction of it all, also when it was so already.
+        *_, record = world.taken()
+        assert (record[3], record[8], record[9]) == (str(key), 1, answer.position)
+        assert (record[4] == record[5]) == (expected == ())
+        assert commits(world, answer.position) == sorted([*expected, TAKEN])
 
 
-def last_position(world: World, *streams: UUID) -> int:
-    ((position,),) = world.connection.execute(
-        "SELECT max(position) FROM counterfoil.events WHERE stream_id = ANY(%s)",
-        (list(streams),),
-    ).fetchall()
-    return int(position)
+def commits(world: World, position: int) -> list[str]:
+    """Return the tags of the transaction that wrote the event at the position."""
+    rows = world.connection.execute(
+        """
+        SELECT e.type
+          FROM counterfoil.events r
+          JOIN counterfoil.events e ON e.meta->>'commit_id' = r.meta->>'commit_id'
+         WHERE r.position = %s
+        """,
+        (position,),
+    )
+    return sorted(tag for (tag,) in rows)
 
 
 def act(world: World, action: str, key: UUID) -> Done | str:

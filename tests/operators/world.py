@@ -201,6 +201,19 @@ class World:
             """
         ).fetchall()
 
+    def taken(self) -> list[tuple[Any, ...]]:
+        """Return every action: what, of what, before and after, by whom."""
+        return self.connection.execute(
+            """
+            SELECT data->>'action', data->>'category', data->>'target_kind',
+                   data->>'target', data->'before', data->'after',
+                   meta->'actor'->>'id', meta->>'reason', version, position
+              FROM counterfoil.events
+             WHERE type = 'operator.action_taken'
+             ORDER BY position
+            """
+        ).fetchall()
+
     def state_of(self, job: UUID) -> str:
         """Return the state of a job that is not over, or dead; else `gone`."""
         rows = self.connection.execute(

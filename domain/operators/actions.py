@@ -1,0 +1,76 @@
+"""What people do, by the names under which the audit keeps it (a storage contract).
+
+The names with `panel` are the earlier product's; whichever surface an action came
+by, it has the same name.  Others are a thing and a past participle.
+"""
+
+from typing import Final
+
+FULFILLMENT_RETRIED: Final = "panel.fulfillment.retried"
+FULFILLMENT_CANCELLED: Final = "panel.fulfillment.cancelled"
+FULFILLMENT_REQUESTED: Final = "fulfillment.requested"
+"""An operation on an entitlement was asked for."""
+
+JOB_RETRIED: Final = "job.retried"
+JOB_CANCELLED: Final = "job.cancelled"
+JOB_SNOOZED: Final = "job.snoozed"
+
+DELIVERY_CANCELLED: Final = "panel.goods.delivery_cancelled"
+DELIVERY_RETRIED: Final = "goods.delivery_retried"
+DELIVERY_RECONCILED: Final = "goods.delivery_reconciled"
+REVIEW_RESOLVED: Final = "panel.goods.review_resolved"
+
+LETTER_ACKNOWLEDGED: Final = "dead_letter.acknowledged"
+LETTER_DISMISSED: Final = "dead_letter.dismissed"
+LETTER_RESTORED: Final = "dead_letter.restored"
+
+MAINTENANCE_OPENED: Final = "maintenance.opened"
+MAINTENANCE_CLOSED: Final = "maintenance.closed"
+
+PROJECTION_PAUSED: Final = "projection.paused"
+PROJECTION_RESUMED: Final = "projection.resumed"
+PROJECTION_REBUILT: Final = "projection.rebuilt"
+
+CALLBACK_REPLAYED: Final = "panel.webhook.replayed"
+
+PROVIDER_CONFIGURED: Final = "provider.configured"
+PROVIDER_ENABLED: Final = "provider.enabled"
+PROVIDER_DISABLED: Final = "provider.disabled"
+PROVIDER_LIMITED: Final = "provider.limited"
+CREDENTIAL_SET: Final = "credential.set"
+CREDENTIAL_ROTATED: Final = "credential.rotated"
+CREDENTIAL_RESEALED: Final = "credential.resealed"
+
+GUARD_ENGAGED: Final = "restore_guard.engaged"
+GUARD_RELEASED: Final = "restore_guard.released"
+
+SYSTEM: Final = "system"
+FINANCIAL: Final = "financial"
+CATEGORIES: Final = (SYSTEM, FINANCIAL)
+
+_OF_MONEY: Final = frozenset(
+    {
+        DELIVERY_CANCELLED,
+        DELIVERY_RETRIED,
+        DELIVERY_RECONCILED,
+        REVIEW_RESOLVED,
+        CALLBACK_REPLAYED,
+        PROVIDER_CONFIGURED,
+        PROVIDER_ENABLED,
+        PROVIDER_DISABLED,
+        PROVIDER_LIMITED,
+        CREDENTIAL_SET,
+        CREDENTIAL_ROTATED,
+        CREDENTIAL_RESEALED,
+        GUARD_ENGAGED,
+        GUARD_RELEASED,
+        "order.settled",
+        "order.refunded",
+    }
+)
+"""What buys, pays, or decides whether something was bought."""
+
+
+def category_of(action: str) -> str:
+    """Return whether an action is about money, or about the system."""
+    return FINANCIAL if action in _OF_MONEY else SYSTEM
