@@ -49,6 +49,7 @@ JOBS: Final = Listing(
         "age": Field("created_at", "timestamptz"),
         "scheduled_at": Field("run_at", "timestamptz", is_range=True),
     },
+    conditions={"cause": Field("cause", "text")},
 )
 
 ORDER: Final = "order"
@@ -94,7 +95,7 @@ class JobRecords:
             InvalidRequestError: names the member and what would be right.
             CounterfoilError: `at_least` was not reached; see there.
         """
-        check(asked, _ASKED, leading=JOBS.order[0][0])
+        check(asked, _ASKED, leading=JOBS.order[0][0], conditions=JOBS.conditions)
         with reading(self.lend, JOBS.name, at_least=at_least) as look:
             terms = tuple(
                 it for term in asked.terms for it in _terms(look, term, asked)

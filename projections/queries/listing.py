@@ -5,7 +5,7 @@ order has one too.  Bounds of the column that leads the order begin and end the 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Final
 from uuid import UUID
@@ -16,7 +16,16 @@ from psycopg import sql
 from projections.queries.page import Count, Edge, Page, Value
 from projections.queries.search import LOOKED_AT, Search
 from projections.queries.stretch import Stretch
-from projections.queries.terms import Asked, Between, Bound, Field, Term, check
+from projections.queries.terms import (
+    Among,
+    Asked,
+    Between,
+    Bound,
+    Either,
+    Field,
+    Term,
+    check,
+)
 from projections.reading import AsOf, Reading
 
 type Order = tuple[tuple[str, type[Value]], ...]
@@ -43,6 +52,8 @@ class Listing[T: msgspec.Struct]:
     """Fields that have an index together, with the order behind them."""
     where: sql.SQL | None = None
     """What every row of the list fulfils; literal, so that indexes may be partial."""
+    conditions: Mapping[str, Field] = field(default_factory=dict)
+    """Columns without an index: rows are held against them, but not found by them."""
     looked_at: int = LOOKED_AT
     """Rows that one page looks at, at most, however few of them fit."""
 
@@ -60,7 +71,12 @@ class Listing[T: msgspec.Struct]:
         Raises:
             InvalidRequestError: names the member and what would be right.
         """
-        check(asked, self.fields, leading=self.order[0][0])
+        check(
+            asked,
+            self.fields,
+            leading=self.order[0][0],
+            conditions=self.conditions,
+        )
         terms = tuple(_resolved(term, reading.now) for term in asked.terms)
         whole = self._stretch(asked.terms, reading.now)
         start = asked.before or asked.after
@@ -69,6 +85,7 @@ class Listing[T: msgspec.Struct]:
             table=reading.tables[self.name],
             where=self.where,
             fields=self.fields,
+            conditions=self.conditions,
             pairs=self.pairs,
             order=self._order,
             terms=tuple(term for term in terms if not self._is_leading(term)),
@@ -90,6 +107,8 @@ class Listing[T: msgspec.Struct]:
         return tuple(column for column, _ in self.order)
 
     def _is_leading(self, term: Term) -> bool:
+        if isinstance(term, Either):
+            return False
         return self.fields[term.field].column == self.order[0][0]
 
     def _stretch(self, terms: tuple[Term, ...], now: datetime) -> Stretch:
@@ -145,9 +164,24 @@ class Listing[T: msgspec.Struct]:
 
 def _resolved(term: Term, now: datetime) -> Term:
     """Return a term whose ages are instants."""
-    if isinstance(term, Between):
-        return Between(term.field, _at(term.least, now), _at(term.below, now))
-    return term
+    match term:
+        case Between():
+            return _at_both(term, now)
+        case Either():
+            ways = (
+                tuple(
+                    _at_both(part, now) if isinstance(part, Between) else part
+                    for part in way
+                )
+                for way in term.ways
+            )
+            return Either(term.field, tuple(ways))
+        case Among():
+            return term
+
+
+def _at_both(term: Between, now: datetime) -> Between:
+    return Between(term.field, _at(term.least, now), _at(term.below, now))
 
 
 def _at(bound: Bound | None, now: datetime) -> datetime | int | None:

@@ -72,6 +72,8 @@ class Search:
     table: sql.Identifier
     where: sql.SQL | None
     fields: Mapping[str, Field]
+    conditions: Mapping[str, Field]
+    """See `Listing.conditions`."""
     pairs: tuple[tuple[str, ...], ...]
     order: tuple[str, ...]
     terms: tuple[Term, ...]
@@ -210,7 +212,7 @@ class Search:
         return demanded + sql.SQL(" AND ") + self.where
 
     def _condition(self, term: Term, given: Parameters) -> sql.Composed:
-        return condition(term, self.fields[term.field], given)
+        return condition(term, {**self.fields, **self.conditions}, given)
 
     def _ask(self, query: sql.Composed, given: Parameters) -> list[tuple[Any, ...]]:
         with self.reading.connection.cursor(row_factory=tuple_row) as cursor:

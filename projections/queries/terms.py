@@ -19,6 +19,9 @@ INVALID_FILTER: Final = "invalid_filter"
 MOST_VALUES: Final = 100
 """Of one term: each costs a look of its own."""
 MOST_TERMS: Final = 12
+"""That somebody asks for; see `_is_counted`."""
+TENANT: Final = "tenant"
+"""The field of every list that says whose a row is."""
 
 type Scalar = str | int | bool | UUID | datetime
 type Bound = datetime | int | timedelta
@@ -55,7 +58,28 @@ class Between(msgspec.Struct, frozen=True):
     below: Bound | None = None
 
 
-type Term = Among | Between
+class Missing(msgspec.Struct, frozen=True):
+    """The field has no value."""
+
+    field: str
+
+
+class Either(msgspec.Struct, frozen=True):
+    """One of these combinations holds, of rows that another term leads to.
+
+    No index finds it, so it may name columns that have none: `Listing.conditions`.
+    """
+
+    field: str
+    """What it is about."""
+    ways: tuple[tuple[Among | Between | Missing, ...], ...]
+    """Of one of them, all holds."""
+
+
+type Part = Among | Between | Missing
+type Term = Among | Between | Either
+
+_NONE: Final[Mapping[str, Field]] = {}
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,8 +96,16 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     is_oldest_first: bool = False
 
 
-def check(asked: Asked, fields: Mapping[str, Field], *, leading: str) -> None:
+def check(
+    asked: Asked,
+    fields: Mapping[str, Field],
+    *,
+    leading: str,
+    conditions: Mapping[str, Field] = _NONE,
+) -> None:
     """Refuse what the list does not have; `leading` is the column that orders it.
+
+    `conditions` are columns that rows may be held against, but not found by.
 
     Raises:
         InvalidRequestError: names the member and what would be right.
@@ -82,19 +114,44 @@ def check(asked: Asked, fields: Mapping[str, Field], *, leading: str) -> None:
         refuse(INVALID_PAGE, "limit", f"must be from 1 to {MOST}")
     if asked.after is not None and asked.before is not None:
         refuse(INVALID_PAGE, "before", "cannot be given together with after")
-    if len(asked.terms) > MOST_TERMS:
+    if sum(map(_is_counted, asked.terms)) > MOST_TERMS:
         refuse(INVALID_FILTER, "", f"at most {MOST_TERMS} terms are possible")
     for term in asked.terms:
-        field = fields.get(term.field)
-        if field is None:
-            names = ", ".join(sorted(fields))
-            refuse(INVALID_FILTER, term.field, f"not a field; there are: {names}")
-        elif isinstance(term, Between):
+        if isinstance(term, Either):
+            for part in (part for way in term.ways for part in way):
+                _check_part(part, {**fields, **conditions})
+            continue
+        field = _field(term, fields)
+        if isinstance(term, Between):
             _check_bounds(term, field)
         elif field.is_range or field.column == leading:
             refuse(INVALID_FILTER, term.field, "takes bounds, not values")
         else:
             _check_values(term, field)
+
+
+def _is_counted(term: Term) -> bool:
+    """Return whether somebody asked for it: whose rows they may see, nobody does."""
+    return not isinstance(term, Either) and term.field != TENANT
+
+
+def _field(term: Part, fields: Mapping[str, Field]) -> Field:
+    field = fields.get(term.field)
+    if field is None:
+        names = ", ".join(sorted(fields))
+        refuse(INVALID_FILTER, term.field, f"not a field; there are: {names}")
+    return field
+
+
+def _check_part(part: Part, fields: Mapping[str, Field]) -> None:
+    field = _field(part, fields)
+    match part:
+        case Among():
+            _check_values(part, field)
+        case Between():
+            _check_bounds(part, field)
+        case Missing():
+            pass
 
 
 def _check_values(term: Among, field: Field) -> None:

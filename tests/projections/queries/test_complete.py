@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace as changed
 
-from projections.queries.terms import Among, Asked, Between, Term
+from projections.queries.terms import Among, Asked, Between, Either, Missing, Term
 from tests.projections.queries.asking import looking
 from tests.projections.queries.things import (
     BEGAN,
@@ -49,18 +49,26 @@ TERMS = st.one_of(
     between("due", DUES),
     between("created", INSTANTS),
 )
+PARTS = st.one_of(TERMS, st.just(Missing("mark")), st.just(Missing("due")))
+EITHER = st.lists(
+    st.lists(PARTS, min_size=1, max_size=2).map(tuple), min_size=1, max_size=3
+).map(lambda ways: Either("colour", tuple(ways)))
 ASKED = st.builds(
     Asked,
-    terms=st.lists(TERMS, max_size=4).map(tuple),
+    terms=st.lists(st.one_of(TERMS, EITHER), max_size=4).map(tuple),
     limit=st.integers(1, 9),
     is_oldest_first=st.booleans(),
 )
 
 
-def fits(it: Thing, term: Term) -> bool:
+def fits(it: Thing, term: Term | Missing) -> bool:
     """The naive reading of a term."""
+    if isinstance(term, Either):
+        return any(all(fits(it, part) for part in way) for way in term.ways)
     names = {"due": "due_at", "created": "created_at", "id": "stream_id"}
     value = getattr(it, names.get(term.field, term.field))
+    if isinstance(term, Missing):
+        return value is None
     if isinstance(term, Among):
         return value in term.values
     above = term.least is None or (value is not None and value >= term.least)
