@@ -6,6 +6,8 @@ ApplicationError
 ├── VersionChangedError       it is not as whoever asks has seen it
 ├── StateConflictError        the thing is at a stage that forbids it
 ├── OperationKeyReusedError   the key stands for another request
+├── IdempotencyKeyReusedError   the request's key stands for another one
+├── IdempotencyInProgressError  the same request is running under its key just now
 ├── QuotaExceededError        as many jobs are pending as may be
 ├── WindowOpenError           the scope has a window already, which says otherwise
 ├── ProjectionPausedError     somebody has paused it already, for another reason
@@ -93,6 +95,33 @@ class OperationKeyReusedError(ApplicationError):
         super().__init__(
             f"{self.code}: the key stands for operation {operation}, "
             "which was asked for with other parameters"
+        )
+
+
+class IdempotencyKeyReusedError(ApplicationError):
+    """The request's key stands for another request of the same caller (I5)."""
+
+    code = "idempotency_key_reused"
+
+    def __init__(self) -> None:
+        """Say what can be done."""
+        super().__init__(
+            f"{self.code}: the Idempotency-Key was used for another request; give each "
+            "request a key of its own, and repeat it unchanged"
+        )
+
+
+class IdempotencyInProgressError(ApplicationError):
+    """The same request is running under its key: its answer is there in a moment."""
+
+    code = "idempotency_in_progress"
+
+    def __init__(self, retry_after_seconds: int = 1) -> None:
+        """Say when to ask again."""
+        self.retry_after_seconds = retry_after_seconds
+        super().__init__(
+            f"{self.code}: the request with this Idempotency-Key is still running; "
+            f"repeat it after {retry_after_seconds} s"
         )
 
 

@@ -13,13 +13,13 @@ checks with `is_current` that the version is still the one it read.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Final, Protocol
 from uuid import UUID
 
 import msgspec
 
-from domain.event import Event, Instant, Meta
+from domain.event import Event, Instant, JsonObject, Meta
 from domain.stream import Change, Ref, State
 
 
@@ -48,6 +48,22 @@ BUSY: Final = Refused("busy")
 """Whether there is room could not be found out in time."""
 
 
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """What a request was answered with: by these it is answered again."""
+
+    status: int
+    kind: str
+    """Of what it made or changed, in the words of whoever shows it."""
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Repeated(Refused):
+    """Nothing was written: the request was answered before, under the same key."""
+
+    answer: Answer
+
+
 @dataclass(frozen=True, slots=True)
 class Unstorable:
     """PostgreSQL refused the group's data itself; nothing was written."""
@@ -69,6 +85,50 @@ type Decide = Callable[[Locked, Instant], tuple[Change, ...] | Refused]
 """Pure; called again from fresh heads when the unit is repeated."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Once:
+    """A request that has one effect however often it comes; see `application.once`.
+
+    The key is taken before any head is locked, and its answer is written with the
+    events.  Nobody waits for it: a group that comes second is `Repeated`, or `Refused`
+    by `KEY_IN_PROGRESS` or `KEY_REUSED`.  One that is refused uses up no key.
+    """
+
+    tenant_id: str
+    principal: str
+    """Who asks; keys of others mean nothing to them."""
+    key: str
+    request: JsonObject
+    """All that makes it this request, with its defaults; the database hashes it."""
+    status: int
+    """Of the answer, as long as `status_after` knows no other."""
+    status_after: Mapping[str, int] = field(default_factory=dict[str, int])
+    """By an event's tag: the status when it is among what was written."""
+    kind: str = ""
+    """Of what is made or changed: see `making`."""
+    id: str = ""
+
+    def making(self, kind: str, id_: str) -> "Once":
+        """Return the same, of whatever has that id."""
+        return replace(self, kind=kind, id=id_)
+
+    def answer(self, changes: Sequence[Change] = ()) -> Answer:
+        """Return what is answered once these are written."""
+        told = [event.tag for change in changes for event in change.events]
+        status = next(
+            (self.status_after[tag] for tag in told if tag in self.status_after),
+            self.status,
+        )
+        return Answer(status=status, kind=self.kind, id=self.id)
+
+
+KEY_IN_PROGRESS: Final = Refused("idempotency_in_progress")
+"""The same request has the key in a transaction that has not ended."""
+
+KEY_REUSED: Final = Refused("idempotency_key_reused")
+"""The key stands for another request, or for one that nobody can compare."""
+
+
 @dataclass(frozen=True, slots=True)
 class Group:
     """Streams that change together: which heads to lock, and what to write then."""
@@ -88,6 +148,8 @@ class Group:
     is never refused.  Without room the group is `Refused`, by the code of the limit or
     `BUSY`.
     """
+    once: Once | None = None
+    """The key under which it is asked for, if it has one."""
 
 
 def changed(ref: Ref, head: Head, events: Sequence[Event], state: State) -> Change:

@@ -5,6 +5,7 @@ from typing import Final
 import msgspec
 
 from application.errors import ForbiddenError
+from application.unit import Once
 from domain.access.permissions import EVERY, Permission
 from domain.access.roles import Role
 from domain.errors import InvalidRequestError
@@ -29,6 +30,8 @@ class Instruction(msgspec.Struct, frozen=True, kw_only=True):
     permissions: frozenset[Permission] = EVERY
     """What they may do; whoever has the command line has the database as well."""
     request_id: str | None = None
+    once: Once | None = None
+    """The key under which it is asked for, if it has one: whoever repeats it so."""
 
     def require(self, permission: Permission) -> None:
         """Return when it is allowed.

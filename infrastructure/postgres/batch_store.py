@@ -1,6 +1,7 @@
 """The batch store: many groups, one transaction, each group whole or not at all.
 
-Groups that look at one stream take turns, a transaction each.
+Groups that look at one stream, or ask under one key, take turns, a transaction each.
+A request's key is taken before the first head, and kept after the write.
 
 lock all heads in the global order ─► let every group decide ─► write ─► COMMIT
        ▲                                                          │        │
@@ -19,9 +20,10 @@ from uuid import UUID
 
 import psycopg
 
-from application.unit import Group, Refused, Result, Unstorable, Written
+from application.unit import Group, Locked, Refused, Result, Unstorable, Written
 from infrastructure.errors import DatabaseUnavailableError
 from infrastructure.ids import new_id
+from infrastructure.once.keys import Taken, keep, take
 from infrastructure.postgres.appending import (
     Decided,
     HeadMissedError,
@@ -33,6 +35,7 @@ from infrastructure.postgres.heads.table import number, text, uuid
 from infrastructure.postgres.locking import lock
 
 if TYPE_CHECKING:
+    from domain.event import Instant
     from domain.stream import Change, Ref
 
 _LONGEST_PAUSE_SECONDS: Final = 1.0
@@ -128,15 +131,31 @@ def _apart(groups: Sequence[Group], done: Container[int]) -> list[int]:
     """Return the next groups, by number, of which no two look at one stream.
 
     Within a turn nobody sees what his neighbour decides: a guard would hold although
-    its stream is changed in the very same transaction.
+    its stream is changed in the very same transaction.  Nor does he see its key.
     """
     turn: list[int] = []
-    taken: set[Ref] = set()
+    taken: set[Ref | tuple[str, ...]] = set()
     for n, group in enumerate(groups):
-        if n not in done and taken.isdisjoint(group.refs):
+        if n not in done and taken.isdisjoint(_needs(group)):
             turn.append(n)
-            taken.update(group.refs)
+            taken.update(_needs(group))
     return turn
+
+
+def _needs(group: Group) -> Sequence["Ref | tuple[str, ...]"]:
+    if group.once is None:
+        return group.refs
+    once = group.once
+    return (*group.refs, (once.tenant_id, once.principal, once.key))
+
+
+type Keys = dict[int, Taken | Refused]
+
+
+def _answer(
+    group: Group, key: Taken | Refused | None, heads: Locked, now: "Instant"
+) -> "tuple[Change, ...] | Refused":
+    return key if isinstance(key, Refused) else group.decide(heads, now)
 
 
 class _Unit:
@@ -145,7 +164,6 @@ class _Unit:
     def __init__(self, groups: Sequence[Group]) -> None:
         self._groups = groups
         self._commit_id: UUID = new_id()
-        self._refs = {ref for group in groups for ref in group.refs}
         self._last: list[tuple[Change, ...] | Refused] = []
         self.has_sent = False
         """Whether this turn has sent something that could be committed."""
@@ -156,22 +174,51 @@ class _Unit:
         """Return the results of one turn, committed."""
         self.has_sent = False
         with transaction(connection, keyed=True):
-            now, heads = lock(connection, self._refs)
+            keys = self._take_keys(connection)
+            now, heads = lock(connection, self._refs(keys))
             if self.is_in_doubt:
                 # The locks above waited for the backend whose answer was lost.
                 found = self._committed(connection)
                 if found:
                     return self._results(found)
-            self._last = [group.decide(heads, now) for group in self._groups]
+            self._last = [
+                _answer(group, keys.get(n), heads, now)
+                for n, group in enumerate(self._groups)
+            ]
             self._keep_room(connection)
             decided: list[Decided] = [
                 (group, answer)
                 for group, answer in zip(self._groups, self._last, strict=True)
                 if not isinstance(answer, Refused) and answer
             ]
-            self.has_sent = bool(decided)
+            self.has_sent = bool(decided or keys)
             positions = write(connection, decided, self._commit_id) if decided else {}
+            self._keep_keys(connection, keys)
         return self._results(positions)
+
+    def _take_keys(self, connection: Connection) -> "Keys":
+        """Return the keys of groups, by their number, or why one is not had."""
+        return {
+            n: take(connection, group.once, waits=self.is_in_doubt)
+            for n, group in enumerate(self._groups)
+            if group.once is not None
+        }
+
+    def _refs(self, keys: "Keys") -> set["Ref"]:
+        """Return what to lock: nobody waits for the heads of a request of before."""
+        return {
+            ref
+            for n, group in enumerate(self._groups)
+            if self.is_in_doubt or not isinstance(keys.get(n), Refused)
+            for ref in group.refs
+        }
+
+    def _keep_keys(self, connection: Connection, keys: "Keys") -> None:
+        """Write down the answers of all groups that are not refused."""
+        for n, taken in keys.items():
+            answer = self._last[n]
+            if isinstance(taken, Taken) and not isinstance(answer, Refused):
+                keep(connection, taken, taken.once.answer(answer))
 
     def _keep_room(self, connection: Connection) -> None:
         """Refuse what needs room and has none; room is kept until the commit."""

@@ -1,0 +1,1 @@
+"""Keys of requests in PostgreSQL: taken, kept, looked up (see `application.once`)."""
