@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from api.builds import Builds
 from api.demo_result import DemoProgress, PlayedDemo
@@ -198,6 +198,27 @@ class Services(Protocol):
         ...
 
 
+class Server(Protocol):
+    """Answers HTTP in threads of its own."""
+
+    @property
+    def address(self) -> str:
+        """Where it is reached."""
+        ...
+
+    def start(self) -> None:
+        """Begin."""
+        ...
+
+    def ask_to_stop(self) -> None:
+        """Take nothing new."""
+        ...
+
+    def stop(self) -> None:
+        """Return when every request has ended."""
+        ...
+
+
 class SchemaState(Protocol):
     """Where the database's schema stands."""
 
@@ -246,13 +267,17 @@ class Installation(Protocol):
 
     def work(
         self,
-        announce: Callable[[Services], None],
+        announce: Callable[[Services, str | None], None],
         *,
         roles: Collection[str] = ROLES,
         up_to_date: bool = False,
         ephemeral: bool = False,
+        serve: Callable[[Any, str, int], Server] | None = None,
     ) -> None:
-        """Run a worker until a signal stops it; ends the process."""
+        """Run a process until a signal stops it; ends the process.
+
+        With `serve` it answers HTTP: called with the services, host and port.
+        """
         ...
 
     def make_key(self, key_id: str | None) -> str:

@@ -2,6 +2,7 @@
 
 jobs           claims, runs and settles jobs; rescues those of the dead
 projections    carries read models forward, those that no other process leads
+api            answers HTTP; a process of its own, or beside a worker in `up`
 """
 
 from collections.abc import Collection
@@ -9,6 +10,7 @@ from typing import Final
 
 JOBS: Final = "jobs"
 PROJECTIONS: Final = "projections"
+API: Final = "api"
 
 ROLES: Final = (JOBS, PROJECTIONS)
 """What a worker does when nothing else is said."""

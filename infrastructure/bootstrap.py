@@ -34,7 +34,7 @@ from infrastructure.kind_table import kind_table
 from infrastructure.kinds_alone import recipe_of
 from infrastructure.lifetime import leave, work_until_stopped
 from infrastructure.postgres import migrator
-from infrastructure.process import Process
+from infrastructure.process import Process, Server
 from infrastructure.processor.identity import this_process
 from infrastructure.processor.worker import Worker, WorkerOptions
 from infrastructure.projecting.projector import Projector
@@ -54,6 +54,11 @@ _EXAMPLES: Final = Path(__file__).resolve().parents[1] / "examples"
 
 WORKER_POOL: Final = 12
 """Handlers wait for the panel far longer than they hold a connection."""
+
+API_POOL: Final = 10
+
+type Serve = Callable[[Services, str, int], Server]
+"""Makes what answers HTTP at a host and port, over an opened installation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,15 +132,17 @@ class Composition:
 
     def work(
         self,
-        announce: Callable[[Services], None],
+        announce: Callable[[Services, str | None], None],
         *,
         roles: Collection[str] = ROLES,
         up_to_date: bool = False,
         ephemeral: bool = False,
+        serve: Serve | None = None,
     ) -> None:
-        """Run a worker until a signal stops it, then end the process with code 0.
+        """Run a process until a signal stops it, then end it with code 0.
 
-        What runs no jobs needs no kinds: other packages' are not even loaded.
+        What runs no jobs needs no kinds: other packages' are not even loaded.  With
+        `serve` it answers HTTP as well.
 
         Raises:
             CounterfoilError: it could not be started; see `open_installation`, and
@@ -151,14 +158,20 @@ class Composition:
                 self.extensions,
                 ephemeral=ephemeral,
                 up_to_date=up_to_date,
-                pool_size=WORKER_POOL,
+                pool_size=WORKER_POOL if serve is None else WORKER_POOL + API_POOL,
             ) as services,
         ):
-            announce(services)
-            work_until_stopped(self._process(services, roles))
+            server = None
+            if serve is not None:
+                server = serve(services, *self.settings.http_addr)
+            process = self._process(services, roles, server)
+            announce(services, None if server is None else server.address)
+            work_until_stopped(process)
         leave(os.EX_OK)
 
-    def _process(self, services: Services, roles: Collection[str]) -> Process:
+    def _process(
+        self, services: Services, roles: Collection[str], server: Server | None
+    ) -> Process:
         worker, database = None, services.database
         if JOBS in roles:
             kinds = services.runnable_kinds
@@ -178,7 +191,7 @@ class Composition:
             runner = ProjectionRunner(
                 database, Projector(database), owner, RunnerOptions(rest=rest)
             )
-        return Process(worker=worker, runner=runner)
+        return Process(worker=worker, runner=runner, server=server)
 
     def _worker_options(self, place: Place, kinds: Kinds) -> WorkerOptions:
         settings = self.settings

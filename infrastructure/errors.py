@@ -221,3 +221,18 @@ def refusals_in_our_words() -> Generator[None]:
         remedy = _REMEDIES.get(error.sqlstate or "", _LOOK_AT_ITS_LOG)
         msg = f"the database refused: {told}; {remedy}"
         raise InfrastructureError(msg) from error
+
+
+_BUSY: Final = frozenset({"40001", "40P01", "55P03", "57014"})
+"""Serialization failure, deadlock, a lock not free, a statement that took too long."""
+
+
+def translated(error: Exception) -> CounterfoilError | None:
+    """Return an error of the driver in our words; None: it is a fault of ours."""
+    if isinstance(error, CounterfoilError):
+        return error
+    if isinstance(error, psycopg.OperationalError) or (
+        isinstance(error, psycopg.Error) and error.sqlstate in _BUSY
+    ):
+        return DatabaseUnavailableError(type(error).__name__)
+    return None

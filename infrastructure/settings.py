@@ -27,6 +27,8 @@ _LONGEST_FILE: Final = 65_536  # bytes; a ring of keys has a few hundred
 _GREATEST: Final = 10_000
 _LONGEST_BASE_SECONDS: Final = 1_800  # the longest pause of all is an hour
 _MOST_PENDING: Final = 1_000_000
+_PORT_DIGITS: Final = 5
+_GREATEST_PORT: Final = 65_535
 _DIGITS: Final = 9  # more are a mistake, and too many cost time to read
 _PREFIX_CHARACTERS: Final = 20  # a panel's user name holds 36, ours adds 16 digits
 
@@ -73,6 +75,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """How long running handlers may finish after SIGTERM; None: as long as the longest
     call of the kinds here, and 15 s (mechanisms 23)."""
 
+    http_addr: tuple[str, int] = ("127.0.0.1", 8080)
+    """Host and port at which the API listens; port 0 takes a free one."""
+    read_only: bool = False
+    """Whether the API of this process changes nothing."""
     four_eyes: bool = False
     """Whether buying goods again, where nobody knows the end of a purchase, needs a
     second person."""
@@ -122,6 +128,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             shutdown_grace_seconds=env.integer(
                 "SHUTDOWN_GRACE_SECONDS", least=LONGEST_CALL_SECONDS
             ),
+            http_addr=env.address("HTTP_ADDR") or default.http_addr,
+            read_only=env.flag("READ_ONLY"),
             four_eyes=env.flag("FOUR_EYES"),
         )
 
@@ -172,11 +180,25 @@ class _Environment:
     def flag(self, name: str) -> bool:
         """Return whether the variable is on; off when it is unset."""
         value = (self.text(name) or "off").lower()
+        value = {"1": "on", "0": "off"}.get(value, value)
         if value not in {"on", "off"}:
             raise _wrong(
                 name, f"{value[:40]!r} is neither on nor off", "write on or off"
             )
         return value == "on"
+
+    def address(self, name: str) -> tuple[str, int] | None:
+        """Return the variable as host and port; `:8080` means every address."""
+        value = self.text(name)
+        if value is None:
+            return None
+        host, colon, port = value.rpartition(":")
+        is_port = port.isascii() and port.isdecimal() and len(port) <= _PORT_DIGITS
+        if not colon or not is_port or int(port) > _GREATEST_PORT:
+            raise _wrong(
+                name, f"{value[:80]!r} is no address", "write HOST:PORT, or :PORT"
+            )
+        return host.strip("[]") or "0.0.0.0", int(port)  # noqa: S104 - asked for
 
     def conninfo(self, name: str) -> str | None:
         """Return the variable as a connection string; it is never repeated."""

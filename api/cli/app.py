@@ -33,7 +33,7 @@ from api.cli.projections.commands import projections
 from api.cli.providers.commands import providers
 from api.cli.providers.credentials import credentials
 from api.cli.restore.commands import restore_guard
-from api.cli.running import migrate, up, worker
+from api.cli.running import api, migrate, up, worker
 from api.cli.settling import refund, settle
 from api.cli.simulating import simulate
 from api.installation import Installation
@@ -80,6 +80,7 @@ def counterfoil() -> None:
 
 for _command in (
     up,
+    api,
     worker,
     migrate,
     settle,

@@ -7,8 +7,9 @@ import rich_click as click
 
 from api.cli.options import Decorator, as_json, command, option
 from api.cli.output import document, say
+from api.http.serving import serve, serve_somewhere
 from api.installation import Installation, Place, SchemaState, Services
-from application.roles import JOBS, ROLES, chosen
+from application.roles import API, JOBS, PROJECTIONS, ROLES, chosen
 
 
 @command
@@ -20,7 +21,7 @@ from application.roles import JOBS, ROLES, chosen
 @as_json
 @click.pass_obj
 def up(installation: Installation, *, ephemeral: bool, as_json: bool) -> None:
-    r"""Run everything here: database, migrations, one worker.
+    r"""Run everything here: database, migrations, one worker, the API.
 
     Without COUNTERFOIL_DATABASE_URL a PostgreSQL of Counterfoil's own is started, its
     data below COUNTERFOIL_DATA_DIR (./var); other commands on this machine share it.
@@ -36,11 +37,37 @@ def up(installation: Installation, *, ephemeral: bool, as_json: bool) -> None:
         COUNTERFOIL_REMNAWAVE_TOKEN=... counterfoil up
     """
 
-    def announce(services: Services) -> None:
+    def announce(services: Services, address: str | None) -> None:
         with suppress(OSError):  # whoever should read it may be gone, its disk full
-            _announce(services, ROLES, as_json=as_json)
+            _announce(services, (*ROLES, API), address, as_json=as_json)
 
-    installation.work(announce, up_to_date=True, ephemeral=ephemeral)
+    installation.work(
+        announce, up_to_date=True, ephemeral=ephemeral, serve=serve_somewhere
+    )
+
+
+@command
+@as_json
+@click.pass_obj
+def api(installation: Installation, *, as_json: bool) -> None:
+    r"""Answer HTTP, and do nothing else: the API for shops, machines and people.
+
+    Listens at COUNTERFOIL_HTTP_ADDR (127.0.0.1:8080); `:8080` means every address of
+    this host.  Start as many as you like behind a balancer; jobs are run by workers.
+    With COUNTERFOIL_READ_ONLY=1 it changes nothing.  `counterfoil tokens create` makes
+    the tokens that it takes.
+
+    \b
+    Examples:
+      counterfoil api
+      COUNTERFOIL_HTTP_ADDR=:8080 counterfoil api
+    """
+
+    def announce(services: Services, address: str | None) -> None:
+        with suppress(OSError):  # whoever should read it may be gone, its disk full
+            _announce(services, (API,), address, as_json=as_json)
+
+    installation.work(announce, roles=(), serve=serve)
 
 
 def _roles(name: str, help_: str) -> Decorator:
@@ -84,9 +111,9 @@ def worker(
         msg = "Without all of that nothing is left to do."
         raise click.UsageError(msg)
 
-    def announce(services: Services) -> None:
+    def announce(services: Services, address: str | None) -> None:
         with suppress(OSError):  # whoever should read it may be gone, its disk full
-            _announce(services, roles, as_json=as_json)
+            _announce(services, roles, address, as_json=as_json)
 
     installation.work(announce, roles=roles)
 
@@ -141,7 +168,9 @@ def _told(state: SchemaState) -> list[str]:
     ]
 
 
-def _announce(services: Services, roles: Sequence[str], *, as_json: bool) -> None:
+def _announce(
+    services: Services, roles: Sequence[str], address: str | None, *, as_json: bool
+) -> None:
     place = services.place
     if as_json:
         document(
@@ -151,6 +180,7 @@ def _announce(services: Services, roles: Sequence[str], *, as_json: bool) -> Non
                 "url": None if place.home is None else place.uri,
                 "ephemeral": place.is_ephemeral,
                 "roles": roles,
+                "api": address,
                 "migrated": services.migrated,
                 "missing": services.missing,
                 "panel": services.panel_package,
@@ -163,8 +193,10 @@ def _announce(services: Services, roles: Sequence[str], *, as_json: bool) -> Non
     say(*place.notices)
     if place.is_ephemeral:
         say(f"other commands reach it with COUNTERFOIL_DATABASE_URL={place.uri!r}")
+    if address is not None:
+        say(f"API: {address}")
     if JOBS not in roles:
-        say("projecting; Ctrl-C stops")
+        say(f"{'projecting' if PROJECTIONS in roles else 'answering'}; Ctrl-C stops")
         return
     if services.panel_package is not None:
         say(f"the panel is asked by the adapter of {services.panel_package}")

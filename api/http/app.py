@@ -1,0 +1,85 @@
+"""The application: surfaces, their routes, and what is common to all of them."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from litestar import Litestar, Request, Response, Router
+from litestar.config.app import AppConfig
+from litestar.datastructures import ResponseHeader, State
+from litestar.di import Provide
+from litestar.handlers import HTTPRouteHandler
+from litestar.types import ASGIApp
+
+from api.http import jobs
+from api.http.authentication.guard import PRINCIPAL, SERVICES, SURFACE, admit
+from api.http.body import LARGEST, StrictRequest
+from api.http.call import Call
+from api.http.envelope import Envelope
+from api.http.problems.problem import Problem
+from api.http.problems.render import render
+from api.http.route import ROUTE, Declaration
+from api.http.services import HttpServices
+from api.http.surface import OPERATORS, Surface
+
+type RoutesOf = Callable[[Surface], Sequence[HTTPRouteHandler]]
+
+RESOURCES: Final[tuple[RoutesOf, ...]] = (jobs.routes,)
+"""Every resource, each with its routes by surface: the only list of them."""
+
+_NO_STORE: Final = ResponseHeader(name="Cache-Control", value="no-store")
+
+
+def application(services: HttpServices) -> Litestar:
+    """Return the router over an opened installation."""
+
+    def problem(request: Request[Any, Any, Any], error: Exception) -> Response[Problem]:
+        return render(request, error, services.translated, services.fault)
+
+    return Litestar(
+        route_handlers=[_router(surface) for surface in Surface],
+        exception_handlers={Exception: problem},
+        request_class=StrictRequest,
+        request_max_body_size=LARGEST,
+        state=State({SERVICES: services}),
+        response_headers=[_NO_STORE],
+        openapi_config=None,
+        on_app_init=[_quiet],
+        debug=False,
+    )
+
+
+def enveloped(app: Litestar) -> ASGIApp:
+    """Return what a server serves."""
+    return Envelope(app)
+
+
+def _quiet(config: AppConfig) -> AppConfig:
+    """Let nothing but our own telemetry speak."""
+    config.logging_config = None
+    return config
+
+
+def _router(surface: Surface) -> Router:
+    return Router(
+        surface.value,
+        route_handlers=[each for of in RESOURCES for each in of(surface)],
+        guards=[admit],
+        opt={SURFACE: surface},
+        dependencies={"call": Provide(_call, sync_to_thread=False)},
+    )
+
+
+def _call(request: Request[Any, Any, Any]) -> Call:
+    handler = request.scope["route_handler"]
+    declared: Declaration = handler.opt[ROUTE]
+    surface: Surface = handler.opt[SURFACE]
+    return Call(
+        services=request.app.state[SERVICES],
+        principal=request.scope["state"][PRINCIPAL],
+        surface=surface,
+        request_id=request.scope["state"]["request_id"],
+        needs_reason=(
+            declared.is_change and declared.is_reasoned and surface in OPERATORS
+        ),
+        request=request,
+    )

@@ -1,0 +1,83 @@
+"""The guard of every route: who asks, may they, and is the request one for it."""
+
+from typing import Any, Final
+
+from litestar.concurrency import sync_to_thread
+from litestar.connection import ASGIConnection
+from litestar.handlers import BaseRouteHandler
+
+from api.http.authentication.credentials import asking
+from api.http.authentication.rates import count
+from api.http.problems.catalogue import (
+    FORBIDDEN,
+    INSUFFICIENT_SCOPE,
+    JOBS_UNAVAILABLE,
+    UNKNOWN_FIELD,
+)
+from api.http.problems.problem import Mistake, ProblemError
+from api.http.route import ROUTE, Declaration
+from api.http.services import HttpServices
+from api.http.surface import Surface
+from application.access.principal import Principal
+
+PRINCIPAL: Final = "principal"
+SURFACE: Final = "surface"
+SERVICES: Final = "services"
+
+type Connection = ASGIConnection[Any, Any, Any, Any]
+
+
+async def admit(connection: Connection, handler: BaseRouteHandler) -> None:
+    """Let the request in, with its principal in its state.
+
+    Raises:
+        ProblemError: who asks is not known, may not, or asks for what is not there.
+    """
+    declared: Declaration = handler.opt[ROUTE]
+    surface: Surface = handler.opt[SURFACE]
+    services: HttpServices = connection.app.state[SERVICES]
+    if not declared.is_open:
+        principal = await sync_to_thread(
+            _let_in, connection, services, surface, declared
+        )
+        connection.scope["state"][PRINCIPAL] = principal
+    _refuse_unknown_parameters(connection, declared)
+    if declared.is_change and services.is_read_only:
+        detail = "this process was started with COUNTERFOIL_READ_ONLY=1"
+        headers = {"Retry-After": "60"}
+        raise ProblemError(JOBS_UNAVAILABLE, detail, headers=headers)
+
+
+def _let_in(
+    connection: Connection,
+    services: HttpServices,
+    surface: Surface,
+    declared: Declaration,
+) -> Principal:
+    asks = asking(connection, services, surface, declared)
+    count(connection, services.access.limiter.take(asks.partition))
+    principal, needed = asks.principal, declared.permission
+    if needed is not None and needed not in principal.permissions:
+        state = connection.scope["state"]
+        asked = f"{declared.method} {connection.scope['path_template']}"
+        services.access.refuse(principal, needed, asked, state["request_id"])
+        detail = f"it needs the permission {needed}"
+        if principal.role is not None:
+            raise ProblemError(FORBIDDEN, detail)
+        challenge = f'Bearer realm="{surface}", error="insufficient_scope"'
+        headers = {"WWW-Authenticate": f'{challenge}, scope="{needed}"'}
+        raise ProblemError(INSUFFICIENT_SCOPE, detail, headers=headers)
+    return principal
+
+
+def _refuse_unknown_parameters(connection: Connection, declared: Declaration) -> None:
+    unknown = sorted(set(connection.query_params) - declared.parameters)
+    if unknown:
+        known = ", ".join(sorted(declared.parameters)) or "none"
+        rule = f"there is no such parameter; there are: {known}"
+        mistakes = tuple(
+            Mistake(parameter=name[:64], code=UNKNOWN_FIELD, detail=rule)
+            for name in unknown[:8]
+        )
+        detail = f"{unknown[0][:64]}: {rule}"
+        raise ProblemError(UNKNOWN_FIELD, detail, mistakes=mistakes)

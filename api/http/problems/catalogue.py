@@ -1,0 +1,123 @@
+"""Every problem that the API may answer, by its code: a closed list.
+
+A code is an error's stable name (`CounterfoilError.code`) or one of the edge's own.
+What is not listed here is a fault of ours: `internal`, and a line in the log.
+"""
+
+from collections.abc import Iterable, Mapping
+from http import HTTPStatus
+from typing import Final
+
+import msgspec
+
+from application.errors import TENANT_PENDING, TOTAL_PENDING
+
+
+class ProblemType(msgspec.Struct, frozen=True):
+    """One kind of problem; title and status never vary."""
+
+    code: str
+    status: int
+    title: str
+
+    @property
+    def is_retryable(self) -> bool:
+        """Whether the same request may succeed later without anybody changing it."""
+        return self.status in {_429, _503} or self.code in _PASSING
+
+    @property
+    def uri(self) -> str:
+        """What `type` of the problem is."""
+        if self.code == QUOTA_EXCEEDED:  # IANA's own, of the rate limits' draft
+            return "https://iana.org/assignments/http-problem-types#quota-exceeded"
+        return f"urn:counterfoil:problem:{self.code}"
+
+
+INVALID_REQUEST: Final = "invalid_request"
+UNKNOWN_FIELD: Final = "unknown_field"
+INTERNAL: Final = "internal"
+UNAUTHORIZED: Final = "unauthorized"
+FORBIDDEN: Final = "forbidden"
+INSUFFICIENT_SCOPE: Final = "insufficient_scope"
+NOT_FOUND: Final = "not_found"
+NOT_ACCEPTABLE: Final = "not_acceptable"
+METHOD_NOT_ALLOWED: Final = "method_not_allowed"
+PAYLOAD_TOO_LARGE: Final = "payload_too_large"
+UNSUPPORTED_MEDIA_TYPE: Final = "unsupported_media_type"
+REASON_REQUIRED: Final = "reason_required"
+QUOTA_EXCEEDED: Final = "quota_exceeded"
+STATE_CONFLICT: Final = "state_conflict"
+JOBS_UNAVAILABLE: Final = "jobs_unavailable"
+DEPENDENCY_UNAVAILABLE: Final = "dependency_unavailable"
+
+_400: Final = HTTPStatus.BAD_REQUEST
+_403: Final = HTTPStatus.FORBIDDEN
+_409: Final = HTTPStatus.CONFLICT
+_422: Final = HTTPStatus.UNPROCESSABLE_ENTITY
+_429: Final = HTTPStatus.TOO_MANY_REQUESTS
+_503: Final = HTTPStatus.SERVICE_UNAVAILABLE
+
+
+def _by_code(types: Iterable[ProblemType]) -> Mapping[str, ProblemType]:
+    return {each.code: each for each in types}
+
+
+_PASSING: Final = frozenset({"order_busy", "idempotency_in_progress"})
+"""Conflicts that pass by themselves."""
+
+PROBLEMS: Final = _by_code(
+    (
+        ProblemType(INVALID_REQUEST, _400, "The request cannot be read as it is meant"),
+        ProblemType(UNKNOWN_FIELD, _400, "A member or parameter is not known"),
+        ProblemType(UNAUTHORIZED, HTTPStatus.UNAUTHORIZED, "The credential is no good"),
+        ProblemType(FORBIDDEN, _403, "Your role does not allow that"),
+        ProblemType(INSUFFICIENT_SCOPE, _403, "The token does not allow that"),
+        ProblemType(NOT_FOUND, HTTPStatus.NOT_FOUND, "There is no such thing"),
+        ProblemType(
+            METHOD_NOT_ALLOWED,
+            HTTPStatus.METHOD_NOT_ALLOWED,
+            "The resource has no such method",
+        ),
+        ProblemType(
+            NOT_ACCEPTABLE,
+            HTTPStatus.NOT_ACCEPTABLE,
+            "The answer has no such form",
+        ),
+        ProblemType(STATE_CONFLICT, _409, "Its state forbids that"),
+        ProblemType("unique_job_active", _409, "A live job has the same unique key"),
+        ProblemType("idempotency_key_reused", _409, "The key is another request's"),
+        ProblemType("order_busy", _409, "Somebody holds the order's key"),
+        ProblemType(
+            PAYLOAD_TOO_LARGE,
+            HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+            "The request is too large",
+        ),
+        ProblemType(
+            UNSUPPORTED_MEDIA_TYPE,
+            HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+            "The request's media type is not taken",
+        ),
+        ProblemType(REASON_REQUIRED, _422, "It needs a reason"),
+        ProblemType(QUOTA_EXCEEDED, _429, "Too many requests"),
+        ProblemType(TENANT_PENDING, _429, "Too much of the tenant is pending"),
+        ProblemType(TOTAL_PENDING, _429, "Too much is pending"),
+        ProblemType(INTERNAL, HTTPStatus.INTERNAL_SERVER_ERROR, "A fault of ours"),
+        ProblemType(JOBS_UNAVAILABLE, _503, "This process changes nothing"),
+        ProblemType(DEPENDENCY_UNAVAILABLE, _503, "The database is not there"),
+    )
+)
+
+ALIASES: Final[Mapping[str, str]] = {
+    "unknown_member": UNKNOWN_FIELD,
+    "missing_member": INVALID_REQUEST,
+    "invalid_member": INVALID_REQUEST,
+    "invalid_page": INVALID_REQUEST,
+    "database_unavailable": DEPENDENCY_UNAVAILABLE,
+    "commit_unknown": DEPENDENCY_UNAVAILABLE,
+}
+"""Codes of errors that are told by another one's name."""
+
+
+def problem_type(code: str) -> ProblemType | None:
+    """Return the problem that an error of that code is; None: it has none."""
+    return PROBLEMS.get(ALIASES.get(code, code))

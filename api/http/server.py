@@ -1,0 +1,105 @@
+"""The server: one socket, one event loop in a thread of its own.
+
+start    binds the address, so that who is told of it can connect
+stop     takes no new connection, lets requests end for a while, then ends them
+"""
+
+import socket
+import threading
+from collections.abc import Callable
+from typing import Final
+
+import uvicorn
+from litestar.types import ASGIApp
+
+from application.errors import ApplicationError
+
+GRACE_SECONDS: Final = 25
+"""How long requests may end after the polite signal (deployment 8.4)."""
+_BACKLOG: Final = 1024
+_KEEP_ALIVE_SECONDS: Final = 20
+_HEADER_BYTES: Final = 32_768
+
+
+class AddressTakenError(ApplicationError):
+    """The address that the API should listen at cannot be had."""
+
+    code = "address_taken"
+
+    def __init__(self, host: str, port: int, problem: str) -> None:
+        """Name the address and why not."""
+        super().__init__(
+            f"{self.code}: the API cannot listen at {host}:{port}: {problem}; "
+            "give another one by COUNTERFOIL_HTTP_ADDR"
+        )
+
+
+class HttpServer:
+    """Serves one application at one address."""
+
+    def __init__(
+        self, app: ASGIApp, host: str, port: int, ask: Callable[[], None] | None = None
+    ) -> None:
+        """Take what to serve and where; `ask` is called when it is to stop.
+
+        Raises:
+            AddressTakenError: the address cannot be had.
+        """
+        self._socket = _bound(host, port)
+        self._ask = ask
+        self._server = uvicorn.Server(
+            uvicorn.Config(
+                app,  # pyright: ignore[reportArgumentType] - the same protocol
+                loop="asyncio",
+                http="h11",
+                ws="none",
+                lifespan="on",
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                proxy_headers=False,
+                backlog=_BACKLOG,
+                timeout_keep_alive=_KEEP_ALIVE_SECONDS,
+                timeout_graceful_shutdown=GRACE_SECONDS,
+                h11_max_incomplete_event_size=_HEADER_BYTES,
+            )
+        )
+        self._thread = threading.Thread(target=self._serve, name="http")
+
+    @property
+    def address(self) -> str:
+        """Where it is reached: `http://127.0.0.1:8080`."""
+        host, port = self._socket.getsockname()[:2]
+        shown = f"[{host}]" if ":" in host else host
+        return f"http://{shown}:{port}"
+
+    def start(self) -> None:
+        """Begin to answer."""
+        self._thread.start()
+
+    def ask_to_stop(self) -> None:
+        """Take no new connection from now on."""
+        if self._ask is not None:
+            self._ask()
+        self._server.should_exit = True
+
+    def stop(self) -> None:
+        """Return when every request has ended."""
+        self.ask_to_stop()
+        self._thread.join()
+        self._socket.close()
+
+    def _serve(self) -> None:
+        self._server.run(sockets=[self._socket])
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        bound = socket.create_server(
+            (host, port), family=family, backlog=_BACKLOG, reuse_port=False
+        )
+    except OSError as error:
+        raise AddressTakenError(host, port, error.strerror or "") from error
+    bound.set_inheritable(False)
+    return bound

@@ -1,0 +1,48 @@
+"""What the API needs of an installation beside what the command line needs."""
+
+from typing import Protocol
+
+from api.installation import Services
+from application.access.port import Authenticate, Limiter, Refuse
+from domain.errors import CounterfoilError
+
+
+class Access(Protocol):
+    """Who asks, and how often they may."""
+
+    @property
+    def authenticate(self) -> Authenticate:
+        """Says who a credential belongs to."""
+        ...
+
+    @property
+    def limiter(self) -> Limiter:
+        """Says whether one more request is within the limits."""
+        ...
+
+    @property
+    def refuse(self) -> Refuse:
+        """Puts on record what somebody known may not do."""
+        ...
+
+
+class HttpServices(Services, Protocol):
+    """An opened installation that answers HTTP."""
+
+    @property
+    def access(self) -> Access:
+        """Knows tokens, people and sessions."""
+        ...
+
+    @property
+    def is_read_only(self) -> bool:
+        """Whether this process changes nothing."""
+        ...
+
+    def translated(self, error: Exception) -> CounterfoilError | None:
+        """Return a fault of the machine in our words; None: it is none."""
+        ...
+
+    def fault(self, request_id: str, error: Exception) -> None:
+        """Tell the log of a fault of ours."""
+        ...

@@ -1,0 +1,1 @@
+"""How values look on the wire: ids with their kind, instants, positions."""

@@ -1,0 +1,148 @@
+"""Everything that an opened installation can be asked for."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from application.callbacks.all import Callbacks
+from application.front_door import RefundOne, SettleOne
+from application.job_kinds import Kinds
+from application.operators.action import Action
+from application.operators.deliveries.decide import DecideReview
+from application.operators.deliveries.reconcile import ReconcileDelivery
+from application.operators.maintenance import Maintenance
+from application.operators.operate import Operate
+from application.operators.projections import Projections
+from application.operators.quarantine import Quarantining
+from application.providers.configuring import ConfigureProviders
+from application.providers.limiting import LimitProviders
+from domain.errors import CounterfoilError
+from infrastructure.errors import translated, where
+from infrastructure.extensions.extensions import Extensions
+from infrastructure.guards.wiring import Guarding
+from infrastructure.installation.place import Place
+from infrastructure.kinds import Parts, runnable_kinds
+from infrastructure.postgres.database import Database
+from infrastructure.projecting.builds.builds import Builds
+from infrastructure.projecting.waiting import at_least
+from infrastructure.telemetry import emit
+from projections.event_log import EventLog
+from projections.job_history import JobHistory
+from projections.job_list import JobList
+from projections.maintenance import MaintenanceState
+from projections.pending import Pending
+from projections.queries.all import Queries, queries_over
+from projections.reading import AtLeast
+from projections.why import Why
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Services:
+    """One installation, wired over one pool of connections."""
+
+    place: Place
+    migrated: tuple[str, ...] = ()
+    """Migrations that were applied on the way in."""
+    missing: tuple[str, ...]
+    """Settings without which some kinds of job are not claimed here."""
+    database: Database
+    parts: Parts
+    kinds: Kinds
+    """The product's own kinds."""
+    extensions: Extensions
+    """What other packages bring; loaded when it is asked for."""
+    settle_order: SettleOne
+    refund_order: RefundOne
+    retry: Action
+    cancel: Action
+    operate: Operate
+    decide: DecideReview
+    reconcile_delivery: ReconcileDelivery
+    maintenance: Maintenance
+    projections: Projections
+    providers: ConfigureProviders
+    guarding: Guarding
+    restore_guard: Quarantining
+    callbacks: Callbacks
+    is_read_only: bool
+    """Whether the API of this process changes nothing."""
+
+    @property
+    def jobs(self) -> JobList:
+        """Lists jobs."""
+        return JobList(self.database.connection)
+
+    @property
+    def job(self) -> JobHistory:
+        """Reads the stream of one job."""
+        return JobHistory(self.database.connection)
+
+    @property
+    def events(self) -> EventLog:
+        """Reads the log."""
+        return EventLog(self.database.connection)
+
+    @property
+    def why(self) -> Why:
+        """Tells what happened, and what happens next."""
+        return Why(self.database.connection)
+
+    @property
+    def pending(self) -> Pending:
+        """Counts what is pending, beside the limits."""
+        return Pending(self.database.connection)
+
+    @property
+    def maintenance_state(self) -> MaintenanceState:
+        """Tells what is closed for maintenance."""
+        return MaintenanceState(self.database.connection)
+
+    @property
+    def queries(self) -> Queries:
+        """Asks read models, and who holds the feed back."""
+        return queries_over(self.database.connection)
+
+    @property
+    def builds(self) -> Builds:
+        """Makes read models anew, and compares them with folds of the log."""
+        return Builds(self.database)
+
+    def translated(self, error: Exception) -> CounterfoilError | None:
+        """Return a fault of the machine in our words; None: it is none."""
+        return translated(error)
+
+    def fault(self, request_id: str, error: Exception) -> None:
+        """Tell the log of a fault of ours; neither its words nor its data (I12)."""
+        emit("request failed", request_id=request_id, error=where(error))
+
+    def at_least(self, position: int | None) -> AtLeast | None:
+        """Return what lets one read wait for a position; None: it need not."""
+        if position is None:
+            return None
+        return at_least(self.database.connection, position)
+
+    @property
+    def limit_providers(self) -> LimitProviders:
+        """Sets what may be spent at providers, and tells how they stand."""
+        return self.guarding.limits(self.database, self.parts.units)
+
+    @property
+    def budgets(self) -> Mapping[str, int]:
+        """How many attempts a kind of job has, unless a job says otherwise."""
+        known = {**self.extensions.kinds, **self.kinds}
+        return {name: kind.budget.max_attempts for name, kind in known.items()}
+
+    @property
+    def runnable_kinds(self) -> Kinds:
+        """What a worker may claim here: other packages' kinds beside the product's."""
+        return {**self.extensions.kinds, **runnable_kinds(self.parts)}
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """What is wrong with kinds of other packages, a sentence each."""
+        return self.extensions.faults
+
+    @property
+    def panel_package(self) -> str | None:
+        """The package whose adapter stands in for ours."""
+        panel = self.extensions.panel
+        return None if panel is None else panel.package
