@@ -1,6 +1,6 @@
 """The application: surfaces, their routes, and what is common to all of them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from litestar import Litestar, Request, Response, Router
@@ -10,10 +10,12 @@ from litestar.di import Provide
 from litestar.handlers import HTTPRouteHandler
 from litestar.types import ASGIApp
 
-from api.http import jobs
+from api.http import contract, jobs
 from api.http.authentication.guard import PRINCIPAL, SERVICES, SURFACE, admit
 from api.http.body import LARGEST, StrictRequest
 from api.http.call import Call
+from api.http.contract.document import document
+from api.http.contract.listing import Operation, operations
 from api.http.envelope import Envelope
 from api.http.problems.problem import Problem
 from api.http.problems.render import render
@@ -23,7 +25,7 @@ from api.http.surface import OPERATORS, Surface
 
 type RoutesOf = Callable[[Surface], Sequence[HTTPRouteHandler]]
 
-RESOURCES: Final[tuple[RoutesOf, ...]] = (jobs.routes,)
+RESOURCES: Final[tuple[RoutesOf, ...]] = (contract.routes, jobs.routes)
 """Every resource, each with its routes by surface: the only list of them."""
 
 _NO_STORE: Final = ResponseHeader(name="Cache-Control", value="no-store")
@@ -35,17 +37,31 @@ def application(services: HttpServices) -> Litestar:
     def problem(request: Request[Any, Any, Any], error: Exception) -> Response[Problem]:
         return render(request, error, services.translated, services.fault)
 
+    routers = {surface: _router(surface) for surface in Surface}
     return Litestar(
-        route_handlers=[_router(surface) for surface in Surface],
+        route_handlers=list(routers.values()),
         exception_handlers={Exception: problem},
         request_class=StrictRequest,
         request_max_body_size=LARGEST,
-        state=State({SERVICES: services}),
+        state=State({SERVICES: services, "contract": document(_all(routers))}),
         response_headers=[_NO_STORE],
         openapi_config=None,
         on_app_init=[_quiet],
         debug=False,
     )
+
+
+def described() -> dict[str, Any]:
+    """Return the contract: the OpenAPI document of every surface."""
+    return document(_all({surface: _router(surface) for surface in Surface}))
+
+
+def _all(routers: Mapping[Surface, Router]) -> list[Operation]:
+    return [
+        each
+        for surface, router in routers.items()
+        for each in operations(router, surface)
+    ]
 
 
 def enveloped(app: Litestar) -> ASGIApp:

@@ -32,6 +32,11 @@ class ProblemType(msgspec.Struct, frozen=True):
             return "https://iana.org/assignments/http-problem-types#quota-exceeded"
         return f"urn:counterfoil:problem:{self.code}"
 
+    @property
+    def docs(self) -> str:
+        """The page that says what to do about it."""
+        return f"https://counterfoil.dev/problems/{self.code}"
+
 
 INVALID_REQUEST: Final = "invalid_request"
 UNKNOWN_FIELD: Final = "unknown_field"
@@ -86,6 +91,7 @@ PROBLEMS: Final = _by_code(
         ProblemType(STATE_CONFLICT, _409, "Its state forbids that"),
         ProblemType("unique_job_active", _409, "A live job has the same unique key"),
         ProblemType("idempotency_key_reused", _409, "The key is another request's"),
+        ProblemType("idempotency_in_progress", _409, "The key's request is running"),
         ProblemType("order_busy", _409, "Somebody holds the order's key"),
         ProblemType(
             PAYLOAD_TOO_LARGE,
@@ -96,6 +102,16 @@ PROBLEMS: Final = _by_code(
             UNSUPPORTED_MEDIA_TYPE,
             HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
             "The request's media type is not taken",
+        ),
+        ProblemType(
+            "precondition_failed",
+            HTTPStatus.PRECONDITION_FAILED,
+            "It has changed since it was read",
+        ),
+        ProblemType(
+            "precondition_required",
+            HTTPStatus.PRECONDITION_REQUIRED,
+            "It changes only for who says what was read",
         ),
         ProblemType(REASON_REQUIRED, _422, "It needs a reason"),
         ProblemType(QUOTA_EXCEEDED, _429, "Too many requests"),

@@ -93,7 +93,7 @@ def render(
         code=kind.code,
         request_id=request_id,
         retryable=kind.is_retryable,
-        docs=f"https://counterfoil.dev/problems/{kind.code}",
+        docs=kind.docs,
         errors=problem.mistakes,
         violated_policies=problem.violated,
         **more,

@@ -1,0 +1,186 @@
+"""The OpenAPI 3.1 document of the whole API."""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from importlib import metadata
+from typing import Any, Final
+
+from api.http.contract.answers import problem_responses
+from api.http.contract.listing import Operation
+from api.http.contract.schemas import example_of, parameter_schema, schemas_of
+from api.http.problems.problem import Problem
+from api.http.route import Key, Match
+from api.http.surface import OPERATORS, Surface
+
+_SECURITY: Final = {
+    Surface.SHOPS: "shopToken",
+    Surface.ADMIN: "adminToken",
+    Surface.PANEL: "session",
+}
+_SCHEMES: Final = {
+    "shopToken": {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "A token of /v1: `counterfoil tokens create --surface shop`.",
+    },
+    "adminToken": {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "A token of /v1/admin.",
+    },
+    "session": {
+        "type": "apiKey",
+        "in": "cookie",
+        "name": "__Host-session",
+        "description": "A person's session; changes want `X-CSRF-Token` beside it.",
+    },
+}
+_NEITHER_BODY_NOR_TYPE: Final = frozenset({204})
+_FOR_ALL: Final = {
+    "X-Request-ID": {
+        "description": "Finds the request in logs and in the audit",
+        "schema": {"type": "string"},
+    }
+}
+
+
+def document(operations: Sequence[Operation]) -> dict[str, Any]:
+    """Return the document over all operations."""
+    bodies = [it.body for it in operations if it.body is not None]
+    answers = [it.answer for it in operations if it.answer is not None]
+    types = [*bodies, *(it for it in answers if not _is_plain(it)), Problem]
+    _, components = schemas_of(types)
+    paths: dict[str, Any] = {}
+    for each in operations:
+        method = each.declared.method.lower()
+        paths.setdefault(each.path, {})[method] = _operation(each, components)
+    made = {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Counterfoil",
+            "version": metadata.version("counterfoil"),
+            "description": "What was paid is delivered once, and can be proved.",
+            "license": {"name": "MIT", "identifier": "MIT"},
+        },
+        "servers": [{"url": "/"}],
+        "paths": dict(sorted(paths.items())),
+        "components": {
+            "schemas": dict(sorted(components.items())),
+            "securitySchemes": _SCHEMES,
+        },
+    }
+    # Lists instead of tuples, as whoever reads it has them.
+    plain: dict[str, Any] = json.loads(json.dumps(made))
+    return plain
+
+
+def _is_plain(answer: Any) -> bool:  # noqa: ANN401 - a type, whatever it is
+    return not hasattr(answer, "__struct_fields__") and isinstance(answer, type)
+
+
+def _operation(operation: Operation, components: dict[str, Any]) -> dict[str, Any]:
+    declared, handler = operation.declared, operation.handler
+    made: dict[str, Any] = {
+        "operationId": operation.id,
+        "summary": handler.summary,
+        "tags": [operation.surface.name.lower()],
+        "security": list(_security(operation)),
+        "parameters": [*_parameters(operation), *_headers(operation)],
+        "responses": {
+            str(declared.status): _success(operation, components),
+            **problem_responses(operation),
+        },
+    }
+    if handler.description:
+        made["description"] = handler.description
+    if operation.body is not None:
+        made["requestBody"] = {
+            "required": True,
+            "content": {"application/json": _content(operation.body, components)},
+        }
+    if declared.permission is not None:
+        made["x-permission"] = declared.permission.value
+    return made
+
+
+def _security(operation: Operation) -> Iterator[dict[str, list[str]]]:
+    if not operation.declared.is_open:
+        needed = operation.declared.permission
+        scopes = [] if needed is None else [needed.value]
+        yield {_SECURITY[operation.surface]: scopes}
+
+
+def _success(operation: Operation, components: dict[str, Any]) -> dict[str, Any]:
+    status = operation.declared.status
+    made: dict[str, Any] = {"description": "Done", "headers": _FOR_ALL}
+    if operation.is_stream:
+        schema = {"type": "string"}
+        made["content"] = {"text/event-stream": {"schema": schema}}
+    elif operation.answer is not None and status not in _NEITHER_BODY_NOR_TYPE:
+        content = _content(operation.answer, components)
+        made["content"] = {"application/json": content}
+    return made
+
+
+def _content(type_: Any, components: dict[str, Any]) -> dict[str, Any]:  # noqa: ANN401
+    (schema,), _ = schemas_of([type_])
+    return {"schema": schema, "example": example_of(schema, components)}
+
+
+def _parameters(operation: Operation) -> Iterable[dict[str, Any]]:
+    for each in operation.parameters():
+        yield {
+            "name": each.name,
+            "in": each.where,
+            "required": each.where == "path" or each.is_required,
+            "schema": parameter_schema(each),
+            **({"description": told} if (told := each.mark.description) else {}),
+        }
+
+
+def _headers(operation: Operation) -> Iterator[dict[str, Any]]:
+    declared, surface = operation.declared, operation.surface
+    if declared.key is not Key.NONE:
+        needed = declared.key is Key.REQUIRED and surface is not Surface.PANEL
+        yield _header(
+            "Idempotency-Key",
+            "One key, one effect: what was done before under it is answered again",
+            {"type": "string", "minLength": 8, "maxLength": 128, "pattern": _VISIBLE},
+            needed=needed,
+        )
+    if declared.match is not Match.NONE:
+        yield _header(
+            "If-Match",
+            "The ETag that was read: what has changed since is not changed again",
+            {"type": "string"},
+            needed=declared.match is Match.REQUIRED,
+        )
+    if declared.is_change and declared.is_reasoned and not declared.is_open:
+        yield _header(
+            "X-Operator-Reason",
+            "Why, percent-encoded UTF-8 of 1 to 400 characters",
+            {"type": "string", "minLength": 1, "pattern": _VISIBLE},
+            needed=surface in OPERATORS,
+        )
+    if declared.is_change and surface is Surface.PANEL and not declared.is_open:
+        yield _header(
+            "X-CSRF-Token",
+            "The session's token, as signing in has answered it",
+            {"type": "string"},
+            needed=True,
+        )
+
+
+_VISIBLE: Final = "^[!-~]+$"
+
+
+def _header(
+    name: str, description: str, schema: dict[str, Any], *, needed: bool
+) -> dict[str, Any]:
+    return {
+        "name": name,
+        "in": "header",
+        "required": needed,
+        "description": description,
+        "schema": schema,
+    }
