@@ -57,16 +57,30 @@ class KeyReusedError(ApplicationError):
         super().__init__(f"{self.code}: {detail}")
 
 
-class OrderBusyError(ApplicationError):
+class KeyBusyError(ApplicationError):
+    """Another transaction holds a key of this request and does not end."""
+
+    code = "key_busy"
+
+    def __init__(self, path: str, detail: str, retry_after_seconds: int = 1) -> None:
+        """Name the member that holds the key, whose it is, and when to ask again."""
+        self.path = path
+        self.detail = detail
+        self.retry_after_seconds = retry_after_seconds
+        super().__init__(f"{self.code}: {detail}")
+
+
+class OrderBusyError(KeyBusyError):
     """Another transaction holds the order's key and does not end."""
 
     code = "order_busy"
-    path = "orderId"
-    detail = "another transaction holds this order's key just now; try it again"
 
     def __init__(self) -> None:
         """Say what can be done."""
-        super().__init__(f"{self.code}: {self.detail}")
+        super().__init__(
+            "orderId",
+            "another transaction holds this order's key just now; try it again",
+        )
 
 
 type SettleOne = Callable[[JsonObject], Settled]

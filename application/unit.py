@@ -58,7 +58,12 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Repeated(Refused):
+class KeyRefused(Refused):
+    """Nothing was written: the request's key is somebody's, or has been."""
+
+
+@dataclass(frozen=True, slots=True)
+class Repeated(KeyRefused):
     """Nothing was written: the request was answered before, under the same key."""
 
     answer: Answer
@@ -90,8 +95,8 @@ class Once:
     """A request that has one effect however often it comes; see `application.once`.
 
     The key is taken before any head is locked, and its answer is written with the
-    events.  Nobody waits for it: a group that comes second is `Repeated`, or `Refused`
-    by `KEY_IN_PROGRESS` or `KEY_REUSED`.  One that is refused uses up no key.
+    events.  Nobody waits for it: a group that comes second is `Repeated`, or
+    `KEY_IN_PROGRESS` or `KEY_REUSED`.  One that is refused uses up no key.
     """
 
     tenant_id: str
@@ -122,10 +127,10 @@ class Once:
         return Answer(status=status, kind=self.kind, id=self.id)
 
 
-KEY_IN_PROGRESS: Final = Refused("idempotency_in_progress")
+KEY_IN_PROGRESS: Final = KeyRefused("idempotency_in_progress")
 """The same request has the key in a transaction that has not ended."""
 
-KEY_REUSED: Final = Refused("idempotency_key_reused")
+KEY_REUSED: Final = KeyRefused("idempotency_key_reused")
 """The key stands for another request, or for one that nobody can compare."""
 
 

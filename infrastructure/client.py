@@ -168,6 +168,15 @@ class Client:
         """
         return _enqueued.decode(self._ask(_ENQUEUE, self._job(kind, args, options)))
 
+    def enqueue_request(self, request: Mapping[str, object]) -> Enqueued:
+        """Return what `enqueue` does, of a request whose members are those of SQL.
+
+        Raises:
+            InvalidRequestError: a member is missing, unknown or wrong.
+            QuotaExceededError: as many jobs are pending as may be.
+        """
+        return _enqueued.decode(self._ask(_ENQUEUE, plain(request)))
+
     def enqueue_many(self, requests: Iterable[JobRequest]) -> list[Enqueued]:
         """Return what `enqueue` would for each of at most 10,000 requests, in order.
 

@@ -1,22 +1,46 @@
-"""The front door over a pool: each order in a transaction of its own."""
+"""The front door over a pool: each request in a transaction of its own.
 
+key of the request ─► who asks ─► what is asked ─► the key's answer ─► COMMIT
+
+Repeated after a race, and after a COMMIT whose answer was lost if a key tells whether
+it was done: the request's own, or that of an order.
+"""
+
+import time
 from collections.abc import Callable
-from typing import Final
+from dataclasses import dataclass
+from typing import Any, Final
 
+import msgspec
 import psycopg
 
 from application.front_door import (
+    Enqueued,
+    KeyBusyError,
     OrderBusyError,
     RefundAsked,
     RefundOne,
     Settled,
     SettleOne,
 )
+from application.intake.intake import Intake
+from application.intake.port import Asking
+from application.operators.refusals import Refusals
+from application.unit import UnitOfWork
 from domain.event import JsonObject
 from infrastructure.client import Client
+from infrastructure.errors import CommitUnknownError, DatabaseUnavailableError
+from infrastructure.ids import new_id
+from infrastructure.once.keys import keep, require
 from infrastructure.postgres.database import Database, transaction
 
 _REPEATS: Final = 5
+_PATIENCE_SECONDS: Final = 10.0
+"""For a database that is away, as the batch store has it."""
+_LONGEST_PAUSE_SECONDS: Final = 1.0
+
+# Until the transaction ends, and for the births of this one alone.
+_ASKED_BY: Final = "SELECT set_config('counterfoil.asked_by', %(by)s, true)"
 
 
 def settle_over(database: Database) -> SettleOne:
@@ -37,17 +61,108 @@ def refund_over(database: Database) -> RefundOne:
     return refund
 
 
-def _asked[Answer](database: Database, ask: Callable[[Client], Answer]) -> Answer:
-    for _ in range(_REPEATS):
+def intake_over(database: Database, units: UnitOfWork) -> Intake:
+    """Return what settles, refunds and enqueues for whoever may."""
+    return Intake(PostgresFrontDoor(database), Refusals(units, new_id))
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresFrontDoor:
+    """Asks on behalf of others; see `FrontDoor`."""
+
+    database: Database
+
+    def settle_order(self, request: JsonObject, asking: Asking) -> Settled:
+        """See `FrontDoor.settle_order`."""
+        return _asked(
+            self.database,
+            lambda client: client.settle_order(request),
+            asking,
+            lambda settled: ("order", str(settled.stream_id)),
+        )
+
+    def refund_order(self, request: JsonObject, asking: Asking) -> RefundAsked:
+        """See `FrontDoor.refund_order`."""
+        return _asked(
+            self.database,
+            lambda client: client.refund_order(request),
+            asking,
+            lambda asked: ("job", str(asked.job_id)),
+        )
+
+    def enqueue(self, request: JsonObject, asking: Asking) -> Enqueued:
+        """See `FrontDoor.enqueue`."""
+        try:
+            return _asked(
+                self.database,
+                lambda client: client.enqueue_request(request),
+                asking,
+                lambda enqueued: ("job", str(enqueued.job_id)),
+                is_keyed=asking.once is not None,
+            )
+        except OrderBusyError as error:
+            detail = "another transaction holds this key just now; try it again"
+            path = "uniqueKey"
+            raise KeyBusyError(path, detail) from error
+
+
+def _asked[Answer](
+    database: Database,
+    ask: Callable[[Client], Answer],
+    asking: Asking | None = None,
+    made: Callable[[Answer], tuple[str, str]] | None = None,
+    *,
+    is_keyed: bool = True,
+) -> Answer:
+    is_in_doubt = False
+    races = 0
+    pause = 0.01
+    give_up_at = time.monotonic() + _PATIENCE_SECONDS
+    while True:
         try:
             with database.connection() as connection, transaction(connection):
-                return ask(Client(connection))
+                if asking is None or made is None:
+                    return ask(Client(connection))
+                return _once(connection, ask, asking, made, waits=is_in_doubt)
+        except DatabaseUnavailableError as error:
+            is_unknown = isinstance(error, CommitUnknownError)
+            is_in_doubt |= is_unknown
+            # Without a key nobody can tell whether there is a job of it.
+            if (is_unknown and not is_keyed) or time.monotonic() >= give_up_at:
+                raise
+            pause = min(pause * 2, _LONGEST_PAUSE_SECONDS)
+            time.sleep(pause)
         except (
             psycopg.errors.SerializationFailure,
             psycopg.errors.DeadlockDetected,
-        ):
-            continue
-        except psycopg.errors.LockNotAvailable:
+        ) as error:
+            races += 1
+            if races == _REPEATS:
+                raise OrderBusyError from error
+        except psycopg.errors.LockNotAvailable as error:
             # A shop that thinks over this order's payment holds up no other order.
-            break
-    raise OrderBusyError
+            raise OrderBusyError from error
+
+
+def _once[Answer](
+    connection: psycopg.Connection[Any],
+    ask: Callable[[Client], Answer],
+    asking: Asking,
+    made: Callable[[Answer], tuple[str, str]],
+    *,
+    waits: bool,
+) -> Answer:
+    once = asking.once
+    taken = None if once is None else require(connection, once, waits=waits)
+    connection.execute(_ASKED_BY, {"by": _told(asking)})
+    answer = ask(Client(connection))
+    if taken is not None:
+        keep(connection, taken, taken.once.making(*made(answer)).answer())
+    return answer
+
+
+def _told(asking: Asking) -> str:
+    """Return who asks, as the front door's functions write it beside the events."""
+    members: dict[str, object] = msgspec.to_builtins(asking.meta)
+    del members["correlation_id"]  # the request's own
+    return msgspec.json.encode(members).decode()

@@ -4,6 +4,8 @@ from typing import Protocol
 
 from api.installation import Services
 from application.access.port import Authenticate, Limiter, Refuse
+from application.intake.intake import Intake
+from application.once.answers import Answers
 from domain.errors import CounterfoilError
 
 
@@ -32,6 +34,16 @@ class HttpServices(Services, Protocol):
     @property
     def access(self) -> Access:
         """Knows tokens, people and sessions."""
+        ...
+
+    @property
+    def intake(self) -> Intake:
+        """Settles, refunds and enqueues for whoever may."""
+        ...
+
+    @property
+    def answers(self) -> Answers:
+        """Tells what requests were answered with, by their keys."""
         ...
 
     @property

@@ -1,13 +1,14 @@
 """Commit what a request under a key asks for, or say why its key forbids it."""
 
+from typing import NoReturn
+
 from application.errors import IdempotencyInProgressError, IdempotencyKeyReusedError
 from application.unit import (
     KEY_IN_PROGRESS,
-    KEY_REUSED,
     Answer,
     Group,
+    KeyRefused,
     Once,
-    Refused,
     Repeated,
     Result,
     UnitOfWork,
@@ -38,13 +39,13 @@ def commit_once(units: UnitOfWork, group: Group) -> Result:
         DatabaseUnavailableError: nothing is known to be done.
     """
     (result,) = units.commit([group])
-    if isinstance(result, Refused) and group.once is not None:
+    if isinstance(result, KeyRefused):
         refuse_key(result)
     return result
 
 
-def refuse_key(refused: Refused) -> None:
-    """Raise what a refusal says about a key; return when it is about something else.
+def refuse_key(refused: KeyRefused) -> NoReturn:
+    """Raise what is wrong with a key.
 
     Raises:
         AnsweredBeforeError: see `commit_once`, and the others.
@@ -53,5 +54,4 @@ def refuse_key(refused: Refused) -> None:
         raise AnsweredBeforeError(refused.answer)
     if refused == KEY_IN_PROGRESS:
         raise IdempotencyInProgressError
-    if refused == KEY_REUSED:
-        raise IdempotencyKeyReusedError
+    raise IdempotencyKeyReusedError

@@ -5,7 +5,9 @@ from dataclasses import dataclass
 
 from application.callbacks.all import Callbacks
 from application.front_door import RefundOne, SettleOne
+from application.intake.intake import Intake
 from application.job_kinds import Kinds
+from application.once.answers import Answers
 from application.operators.action import Action
 from application.operators.deliveries.decide import DecideReview
 from application.operators.deliveries.reconcile import ReconcileDelivery
@@ -18,9 +20,11 @@ from application.providers.limiting import LimitProviders
 from domain.errors import CounterfoilError
 from infrastructure.errors import translated, where
 from infrastructure.extensions.extensions import Extensions
+from infrastructure.front_door import intake_over
 from infrastructure.guards.wiring import Guarding
 from infrastructure.installation.place import Place
 from infrastructure.kinds import Parts, runnable_kinds
+from infrastructure.once.answers import PostgresAnswers
 from infrastructure.postgres.database import Database
 from infrastructure.projecting.builds.builds import Builds
 from infrastructure.projecting.waiting import at_least
@@ -65,6 +69,16 @@ class Services:
     callbacks: Callbacks
     is_read_only: bool
     """Whether the API of this process changes nothing."""
+
+    @property
+    def intake(self) -> Intake:
+        """Settles, refunds and enqueues for whoever may."""
+        return intake_over(self.database, self.parts.units)
+
+    @property
+    def answers(self) -> Answers:
+        """Tells what requests were answered with, by their keys."""
+        return PostgresAnswers(self.database)
 
     @property
     def jobs(self) -> JobList:

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import psycopg
 
 from application.once.commit import refuse_key
-from application.unit import Answer, Once, Refused
+from application.unit import Answer, KeyRefused, Once
 from infrastructure.once.keys import find
 
 
@@ -27,7 +27,6 @@ class PostgresAnswers:
         """See `Answers.find`."""
         with self.connections.connection() as connection:
             found = find(connection, once)
-        if isinstance(found, Refused):
+        if isinstance(found, KeyRefused):
             refuse_key(found)
-            return None
         return found

@@ -7,12 +7,13 @@ import msgspec
 import psycopg
 from psycopg.rows import class_row
 
+from application.once.commit import refuse_key
 from application.unit import (
     KEY_IN_PROGRESS,
     KEY_REUSED,
     Answer,
+    KeyRefused,
     Once,
-    Refused,
     Repeated,
 )
 
@@ -59,7 +60,7 @@ class _Verdict(msgspec.Struct, frozen=True):
 
 def take(
     connection: _Connection, once: Once, *, waits: bool = False
-) -> Taken | Refused:
+) -> Taken | KeyRefused:
     """Return the key, taken, or why it is not had; asked for before any other lock.
 
     Nobody waits for a key, but who says so: after a lost answer the backend that has
@@ -77,7 +78,19 @@ def take(
             return KEY_REUSED
 
 
-def find(connection: _Connection, once: Once) -> Answer | Refused | None:
+def require(connection: _Connection, once: Once, *, waits: bool = False) -> Taken:
+    """Return the key, taken; see `take`.
+
+    Raises:
+        AnsweredBeforeError: see `commit_once`, and the others.
+    """
+    taken = take(connection, once, waits=waits)
+    if isinstance(taken, KeyRefused):
+        refuse_key(taken)
+    return taken
+
+
+def find(connection: _Connection, once: Once) -> Answer | KeyRefused | None:
     """Return what the same request was answered with; `KEY_REUSED` for another's."""
     told = _asked(connection, _FIND, once)
     match told.verdict:

@@ -1,0 +1,1 @@
+"""What shops and programs ask for from outside: orders, refunds and jobs."""
