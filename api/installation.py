@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from api.builds import Builds
 from api.demo_result import DemoProgress, PlayedDemo
+from api.serving import Server
 from api.simulators import Simulators
 from application.callbacks.all import Callbacks
 from application.front_door import RefundOne, SettleOne
@@ -66,6 +67,11 @@ class Services(Protocol):
     @property
     def migrated(self) -> tuple[str, ...]:
         """Migrations that were applied while it was opened."""
+        ...
+
+    @property
+    def probed_at(self) -> str | None:
+        """Where this process answers probes; None: nowhere."""
         ...
 
     @property
@@ -195,27 +201,6 @@ class Services(Protocol):
     @property
     def callbacks(self) -> Callbacks:
         """Takes what providers tell by themselves, and replays it."""
-        ...
-
-
-class Server(Protocol):
-    """Answers HTTP in threads of its own."""
-
-    @property
-    def address(self) -> str:
-        """Where it is reached."""
-        ...
-
-    def start(self) -> None:
-        """Begin."""
-        ...
-
-    def ask_to_stop(self) -> None:
-        """Take nothing new."""
-        ...
-
-    def stop(self) -> None:
-        """Return when every request has ended."""
         ...
 
 

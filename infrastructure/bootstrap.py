@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Collection, Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from secrets import token_hex
@@ -33,6 +33,7 @@ from infrastructure.installation import (
 from infrastructure.kind_table import kind_table
 from infrastructure.kinds_alone import recipe_of
 from infrastructure.lifetime import leave, work_until_stopped
+from infrastructure.listening.internal import listening
 from infrastructure.postgres import migrator
 from infrastructure.process import Process, Server
 from infrastructure.processor.identity import this_process
@@ -153,19 +154,22 @@ class Composition:
             self.extensions.require()
         with (
             listen(show),
+            listening(*self._probed(roles)) as internal,
             open_installation(
                 self.settings,
                 self.extensions,
                 ephemeral=ephemeral,
                 up_to_date=up_to_date,
                 pool_size=WORKER_POOL if serve is None else WORKER_POOL + API_POOL,
-            ) as services,
+            ) as opened,
         ):
+            services = replace(opened, internal=internal)
             server = None
             if serve is not None:
                 server = serve(services, *self.settings.http_addr)
-            process = self._process(services, roles, server)
             announce(services, None if server is None else server.address)
+            process = self._process(services, roles, server)
+            internal.watch(services.database, process.pulses, process.checks)
             work_until_stopped(process)
         leave(os.EX_OK)
 
@@ -191,7 +195,18 @@ class Composition:
             runner = ProjectionRunner(
                 database, Projector(database), owner, RunnerOptions(rest=rest)
             )
-        return Process(worker=worker, runner=runner, server=server)
+        return Process(
+            worker=worker,
+            runner=runner,
+            server=server,
+            stopping=services.internal.probes.drain,
+        )
+
+    def _probed(self, roles: Collection[str]) -> tuple[str, tuple[str, int] | None]:
+        """Return where probes are answered, after the setting that says so."""
+        if roles:
+            return "COUNTERFOIL_WORKER_HTTP_ADDR", self.settings.worker_http_addr
+        return "COUNTERFOIL_API_METRICS_ADDR", self.settings.api_metrics_addr
 
     def _worker_options(self, place: Place, kinds: Kinds) -> WorkerOptions:
         settings = self.settings

@@ -79,6 +79,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Host and port at which the API listens; port 0 takes a free one."""
     read_only: bool = False
     """Whether the API of this process changes nothing."""
+    worker_http_addr: tuple[str, int] | None = None
+    """Where a worker answers probes and metrics; None: nowhere (docs/metrics.md)."""
+    api_metrics_addr: tuple[str, int] | None = None
+    """Where the API's process does, never together with the API itself; as above."""
     four_eyes: bool = False
     """Whether buying goods again, where nobody knows the end of a purchase, needs a
     second person."""
@@ -130,6 +134,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             ),
             http_addr=env.address("HTTP_ADDR") or default.http_addr,
             read_only=env.flag("READ_ONLY"),
+            worker_http_addr=env.address("WORKER_HTTP_ADDR"),
+            api_metrics_addr=env.address("API_METRICS_ADDR"),
             four_eyes=env.flag("FOUR_EYES"),
         )
 

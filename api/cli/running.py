@@ -181,6 +181,7 @@ def _announce(
                 "ephemeral": place.is_ephemeral,
                 "roles": roles,
                 "api": address,
+                "probes": services.probed_at,
                 "migrated": services.migrated,
                 "missing": services.missing,
                 "panel": services.panel_package,
@@ -195,6 +196,8 @@ def _announce(
         say(f"other commands reach it with COUNTERFOIL_DATABASE_URL={place.uri!r}")
     if address is not None:
         say(f"API: {address}")
+    if services.probed_at is not None:
+        say(f"probes and metrics: http://{services.probed_at}/readyz and /metrics")
     if JOBS not in roles:
         say(f"{'projecting' if PROJECTIONS in roles else 'answering'}; Ctrl-C stops")
         return

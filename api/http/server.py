@@ -7,7 +7,7 @@ stop     takes no new connection, lets requests end for a while, then ends them
 import socket
 import threading
 from collections.abc import Callable
-from typing import Final
+from typing import Final, override
 
 import uvicorn
 from litestar.types import ASGIApp
@@ -34,6 +34,15 @@ class AddressTakenError(ApplicationError):
         )
 
 
+class _Server(uvicorn.Server):
+    tick: Callable[[], None] = staticmethod(lambda: None)
+
+    @override
+    async def on_tick(self, counter: int) -> bool:
+        self.tick()
+        return await super().on_tick(counter)
+
+
 class HttpServer:
     """Serves one application at one address."""
 
@@ -47,7 +56,7 @@ class HttpServer:
         """
         self._socket = _bound(host, port)
         self._ask = ask
-        self._server = uvicorn.Server(
+        self._server = _Server(
             uvicorn.Config(
                 app,  # pyright: ignore[reportArgumentType] - the same protocol
                 loop="asyncio",
@@ -72,6 +81,10 @@ class HttpServer:
         host, port = self._socket.getsockname()[:2]
         shown = f"[{host}]" if ":" in host else host
         return f"http://{shown}:{port}"
+
+    def tell_ticks(self, tick: Callable[[], None]) -> None:
+        """Call `tick` whenever the event loop comes round, ten times a second."""
+        self._server.tick = tick
 
     def start(self) -> None:
         """Begin to answer."""

@@ -1,7 +1,7 @@
 """Everything that an opened installation can be asked for."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from application.callbacks.all import Callbacks
 from application.front_door import RefundOne, SettleOne
@@ -24,6 +24,7 @@ from infrastructure.front_door import intake_over
 from infrastructure.guards.wiring import Guarding
 from infrastructure.installation.place import Place
 from infrastructure.kinds import Parts, runnable_kinds
+from infrastructure.listening.internal import Internal
 from infrastructure.once.answers import PostgresAnswers
 from infrastructure.postgres.database import Database
 from infrastructure.projecting.builds.builds import Builds
@@ -46,6 +47,8 @@ class Services:
     place: Place
     migrated: tuple[str, ...] = ()
     """Migrations that were applied on the way in."""
+    internal: Internal = field(default_factory=Internal)
+    """What this process answers about itself."""
     missing: tuple[str, ...]
     """Settings without which some kinds of job are not claimed here."""
     database: Database
@@ -79,6 +82,11 @@ class Services:
     def answers(self) -> Answers:
         """Tells what requests were answered with, by their keys."""
         return PostgresAnswers(self.database)
+
+    @property
+    def probed_at(self) -> str | None:
+        """Where this process answers probes; None: nowhere."""
+        return self.internal.address
 
     @property
     def jobs(self) -> JobList:

@@ -267,6 +267,10 @@ class Database:
         with self.connection() as connection, transaction(connection):
             yield connection
 
+    def longest_wait(self) -> float:
+        """Return for how long somebody has been waiting for a pooled connection."""
+        return self._pool.longest_wait()
+
     def connect(self) -> Connection:
         """Return a connection outside the pool, which the caller closes."""
         return connect(self.conninfo, application_name=self._application_name)

@@ -16,6 +16,7 @@ from infrastructure.processor.leases import Leases
 from infrastructure.processor.running import TIMED_OUT
 from infrastructure.processor.settler import Settler
 from infrastructure.telemetry import emit
+from infrastructure.telemetry.pulse import Pulse
 
 _TICK_SECONDS: Final = 0.5
 _MISSED: Final = 3
@@ -51,6 +52,7 @@ class Heartbeat:
         self._beat_at = leases.now()
         self._was_frozen = False
         self._clock = ClockWatch()
+        self.pulse = Pulse("heartbeat")
 
     def is_recent(self) -> bool:
         """Whether a heartbeat was answered lately; one that hangs is no answer."""
@@ -65,9 +67,11 @@ class Heartbeat:
         """Stop beating, and say that the process has stopped."""
         self._stop.set()
         self._thread.join()
+        self.pulse.end()
 
     def _loop(self) -> None:
         while not self._stop.is_set():
+            self.pulse.beat()
             connection = self._connected()
             if connection is None:
                 continue
@@ -123,6 +127,7 @@ class Heartbeat:
     def _tick(self, seconds: float) -> bool:
         """Whether it is time to stop, after a pause and a look at the deadlines."""
         stopped = self._stop.wait(seconds)
+        self.pulse.beat()
         now = self._leases.now()
         if now - self._ticked_at > seconds + _FROZEN_SECONDS:
             emit("process was frozen", seconds=round(now - self._ticked_at, 1))

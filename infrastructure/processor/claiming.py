@@ -22,6 +22,7 @@ from infrastructure.processor.settler import Settler
 from infrastructure.processor.slots import PREFETCH, Slots
 from infrastructure.processor.suspects.lane import SuspectLane
 from infrastructure.telemetry import emit
+from infrastructure.telemetry.pulse import Pulse
 
 _PAUSE_SECONDS: Final = 0.1
 _LONGEST_PAUSE_SECONDS: Final = 5.0
@@ -86,6 +87,7 @@ class ClaimLoop:
         self.sign = IdleSign(owner.boot, self.notices)
         self.is_connected = False
         """Whether the database answered last; for readiness."""
+        self.pulse = Pulse("claim")
 
     def start(self) -> None:
         """Begin claiming."""
@@ -96,9 +98,11 @@ class ClaimLoop:
         self._stop.set()
         self._slots.poke()
         self._thread.join()
+        self.pulse.end()
 
     def _loop(self) -> None:
         while not self._stop.is_set():
+            self.pulse.beat()
             connection = self._database.connect_with_backoff(self._stop)
             if connection is None:
                 return
@@ -121,6 +125,7 @@ class ClaimLoop:
         self.sign.begin()
         self._claimer.warm(connection)
         while not self._stop.is_set():
+            self.pulse.beat()
             if not self._leases.are_kept.wait(_PAUSE_SECONDS):
                 # Nobody confirms leases now, so none is taken.
                 continue
@@ -244,6 +249,7 @@ class ClaimLoop:
     def _adopt(self, doubt: ClaimInDoubtError) -> None:
         """Adopt what a claim whose answer was lost had committed (mechanisms 10)."""
         while not self._stop.is_set():
+            self.pulse.beat()
             connection = self._database.connect_with_backoff(self._stop)
             if connection is None:
                 return

@@ -36,6 +36,7 @@ from infrastructure.processor.settling import (
 )
 from infrastructure.processor.succeed import Stamp, Success, succeed
 from infrastructure.telemetry import emit
+from infrastructure.telemetry.pulse import PERIOD_SECONDS, Pulse
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -79,6 +80,7 @@ class Settler:
         """Commit id of a set-based success whose answer was lost."""
         self._settling = 0
         self._endings: queue.SimpleQueue[Ended | None] = queue.SimpleQueue()
+        self.pulse = Pulse("settle")
         self._thread = threading.Thread(target=self._loop, name="settler", daemon=True)
 
     def start(self) -> None:
@@ -135,8 +137,12 @@ class Settler:
     def _loop(self) -> None:
         stopping = False
         while not stopping:
+            self.pulse.beat()
             batch: list[Ended] = []
-            entry = self._endings.get()
+            try:
+                entry = self._endings.get(timeout=PERIOD_SECONDS)
+            except queue.Empty:
+                continue
             while entry is not None:
                 batch.append(entry)
                 if len(batch) >= LARGEST_BATCH:
@@ -151,6 +157,7 @@ class Settler:
                 self._until_settled(batch)
                 self._settling = 0
                 self._settled()
+        self.pulse.end()
 
     def _until_settled(self, batch: list[Ended]) -> None:
         """Settle, over a database that may be away for a while.
@@ -158,6 +165,7 @@ class Settler:
         What may have been committed is safe to settle again: the token misses.
         """
         while left := [each for each in batch if not each.is_settled]:
+            self.pulse.beat()
             try:
                 self.settle(left)
             except DatabaseUnavailableError as error:

@@ -32,6 +32,7 @@ from infrastructure.processor.suspects.cells import Cells
 from infrastructure.processor.suspects.lane import MOST_ALONE
 from infrastructure.processor.suspects.wire import Recipe
 from infrastructure.telemetry import emit
+from infrastructure.telemetry.pulse import Pulse
 
 type Round = tuple[str, Callable[[], object]]
 """What is done every few seconds, after what it is called in the log."""
@@ -143,6 +144,11 @@ class Worker:
         """Whether claims are made and the database answers."""
         answers = self._heartbeat.is_recent() and self._claims.is_connected
         return answers and not self._stopping.is_set()
+
+    @property
+    def pulses(self) -> Sequence[Pulse]:
+        """The loops without which nothing is claimed, settled or kept."""
+        return (self._claims.pulse, self._settler.pulse, self._heartbeat.pulse)
 
     def stop(self) -> None:
         """Stop politely; returns when everything that can be settled is."""

@@ -50,6 +50,8 @@ def test_everything_can_be_set() -> None:
             "COUNTERFOIL_QUEUE_BULK": "3",
             "COUNTERFOIL_SHUTDOWN_GRACE_SECONDS": "40",
             "COUNTERFOIL_FOUR_EYES": "On",
+            "COUNTERFOIL_WORKER_HTTP_ADDR": ":8081",
+            "COUNTERFOIL_API_METRICS_ADDR": "[::1]:9464",
             "PATH": "/bin",
         }
     )
@@ -68,6 +70,8 @@ def test_everything_can_be_set() -> None:
         queue_bulk=3,
         shutdown_grace_seconds=40,
         four_eyes=True,
+        worker_http_addr=("0.0.0.0", 8081),  # noqa: S104 - asked for
+        api_metrics_addr=("::1", 9464),
     )
 
 
@@ -126,6 +130,10 @@ def test_no_secret_is_shown() -> None:
         ("DATABASE_URL", "host=db hunter2"),
         ("LISTEN_URL", "hunter2 is not an address"),
         ("FOUR_EYES", "yes, please"),
+        ("WORKER_HTTP_ADDR", "8081"),
+        ("WORKER_HTTP_ADDR", "here:port"),
+        ("WORKER_HTTP_ADDR", "127.0.0.1:65536"),
+        ("API_METRICS_ADDR", "9464"),
         ("REMNAWAVE_URL", "panel.example"),
         ("REMNAWAVE_URL", "ftp://panel.example"),
         ("REMNAWAVE_URL", "https://"),

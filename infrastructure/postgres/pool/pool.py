@@ -1,8 +1,9 @@
 """The pool, which finds a database again as soon as it is back."""
 
 import random
+import time
 from collections.abc import Callable
-from typing import Final, override
+from typing import Any, Final, override
 
 import psycopg
 from psycopg_pool import ConnectionPool
@@ -26,6 +27,26 @@ class Pool(ConnectionPool[Connection]):
     The library's own pauses double for five minutes: of a database that was away for
     eight seconds, commits noticed four seconds after claims did (psycopg_pool 3.3).
     """
+
+    def __init__(self, conninfo: str, **more: Any) -> None:  # noqa: ANN401 - the library's own arguments
+        """See the library."""
+        self._asked_at: dict[object, float] = {}
+        super().__init__(conninfo, **more)
+
+    @override
+    def getconn(self, timeout: float | None = None) -> Connection:
+        """See the library; that somebody waits, and since when, is known meanwhile."""
+        mark = object()
+        self._asked_at[mark] = time.monotonic()
+        try:
+            return super().getconn(timeout)
+        finally:
+            del self._asked_at[mark]
+
+    def longest_wait(self) -> float:
+        """Return for how long somebody has been waiting for a connection."""
+        asked_at = list(self._asked_at.values())
+        return time.monotonic() - min(asked_at) if asked_at else 0.0
 
     @override
     def schedule_task(self, task: MaintenanceTask, delay: float) -> None:

@@ -30,6 +30,7 @@ from infrastructure.projecting.projector import Projector
 from infrastructure.projecting.runner.episodes import Episodes
 from infrastructure.projecting.runner.rounds import BATCH, Rounds, with_roles
 from infrastructure.telemetry import emit
+from infrastructure.telemetry.pulse import Pulse
 from projections.read_models.all import ALL, AnyProjection
 
 IDLE_SECONDS: Final = 0.05
@@ -92,6 +93,7 @@ class ProjectionRunner:
         self._pause = _FIRST_PAUSE_SECONDS
         """Before it connects anew: a pooler may answer while its server does not."""
         self._stop = threading.Event()
+        self.pulse = Pulse("projections")
         self._thread = threading.Thread(
             target=self._run, name="projections", daemon=True
         )
@@ -100,6 +102,11 @@ class ProjectionRunner:
         """Begin."""
         emit("projecting started")
         self._thread.start()
+
+    def is_ready(self) -> bool:
+        """Whether the database answered lately when it stood for its roles."""
+        is_recent = self._leadership.seconds_since < self._options.ttl_seconds
+        return is_recent and not self._stop.is_set()
 
     def ask_to_stop(self) -> None:
         """Let it end after its present batch; returns at once."""
@@ -112,6 +119,7 @@ class ProjectionRunner:
         """
         self._stop.set()
         self._thread.join(_STOP_SECONDS)
+        self.pulse.end()
         emit(
             "projecting left to end"
             if self._thread.is_alive()
@@ -120,6 +128,7 @@ class ProjectionRunner:
 
     def _run(self) -> None:
         while not self._stop.is_set():
+            self.pulse.beat()
             try:
                 connection = self._database.connect_with_backoff(self._stop)
                 if connection is not None:
@@ -142,6 +151,7 @@ class ProjectionRunner:
         """Carry forward what is led, until it is time to stop or to connect anew."""
         self._stand(connection)
         while not self._stop.is_set():
+            self.pulse.beat()
             since = self._leadership.seconds_since
             if since >= self._options.ttl_seconds:
                 return  # a connection from before a freeze is not used after it

@@ -1,0 +1,53 @@
+"""What one process answers about itself: its probes, and where they are asked for."""
+
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from prometheus_client import CollectorRegistry
+
+from infrastructure.listening.check import Check
+from infrastructure.listening.checks import database, pool, schema
+from infrastructure.listening.door import Door
+from infrastructure.listening.listener import Listener
+from infrastructure.listening.probes import Probes
+from infrastructure.postgres.database import Database
+from infrastructure.telemetry.pulse import Pulse
+
+
+@dataclass(frozen=True, slots=True)
+class Internal:
+    """The probes of a process, and the address at which they are answered."""
+
+    address: str | None = None
+    """HOST:PORT; None: nowhere."""
+    probes: Probes = field(default_factory=Probes)
+
+    def watch(
+        self, over: Database, pulses: Sequence[Pulse], parts: Sequence[Check]
+    ) -> None:
+        """Check the database, and what this process is made of, from now on."""
+        self.probes.watch(
+            pulses=pulses,
+            ready=(database(over.conninfo), pool(over), *parts),
+            started=(schema(over.conninfo),),
+        )
+
+
+@contextmanager
+def listening(setting: str, address: tuple[str, int] | None) -> Generator[Internal]:
+    """Answer at `address` from now on, before anything else of the process begins.
+
+    Raises:
+        ConfigurationError: nobody can listen there; it names the setting.
+    """
+    if address is None:
+        yield Internal()
+        return
+    listener = Listener(setting, address)
+    internal = Internal(listener.address)
+    listener.serve(Door(internal.probes, CollectorRegistry()))
+    try:
+        yield internal
+    finally:
+        listener.close()
