@@ -1,0 +1,132 @@
+"""Requests made of the contract, right ones and wrong ones: nothing surprises the API.
+
+no fault of ours      never a 5xx, but the 503 that the contract names
+nothing undocumented  no status, no media type, no body that the contract lacks
+nothing wrong taken   what the contract forbids is refused
+
+make campaign ARGS=tests/http    # ten times as many
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis.errors import Unsatisfiable
+from schemathesis.checks import not_a_server_error
+from schemathesis.core.result import Ok
+from schemathesis.generation import GenerationMode
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    negative_data_rejection,
+    response_headers_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from api.http.app import described
+from api.http.surface import Surface
+from tests.fixtures.http import Api
+from tests.http.world import World, lived_in
+
+CHECKS = [
+    not_a_server_error,
+    status_code_conformance,
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+    negative_data_rejection,
+]
+EACH = int(os.environ.get("API_CASES_EACH", "8"))
+ONLY = os.environ.get("API_ONLY", "")
+"""Part of the paths that are asked for: `API_ONLY=/jobs pytest …`."""
+CREDENTIAL = ("Authorization", "Cookie", "X-CSRF-Token")
+"""Headers of who asks: what is generated for them is replaced."""
+SURFACES = (Surface.SHOPS, Surface.ADMIN, Surface.PANEL)
+
+
+def without_credentials() -> dict[str, Any]:
+    """Return the contract without who asks: the tests send that themselves."""
+    told = described()
+    del told["components"]["securitySchemes"]
+    for methods in told["paths"].values():
+        for operation in methods.values():
+            operation["security"] = []
+            operation["parameters"] = [
+                each
+                for each in operation["parameters"]
+                if each["name"] not in CREDENTIAL
+            ]
+    return told
+
+
+contract = schemathesis.openapi.from_dict(without_credentials())
+
+
+def operations(surface: Surface) -> Iterator[Any]:
+    """Yield what can be asked for on a surface."""
+    tag = surface.name.lower()
+    for found in contract.get_all_operations():
+        assert isinstance(found, Ok)
+        operation = found.ok()
+        if tag in operation.definition.raw["tags"] and ONLY in operation.path:
+            yield operation
+
+
+def ask(api: Api, surface: Surface, world: World, mode: GenerationMode, n: int) -> int:
+    """Ask each operation of the surface `n` times; return how often in all."""
+    client = api.client(surface)
+    headers = {
+        name: client.headers[name] for name in CREDENTIAL if name in client.headers
+    }
+    asked = 0
+    for operation in operations(surface):
+
+        @given(case=operation.as_strategy(generation_mode=mode), ids=world.ids())
+        @settings(
+            max_examples=n,
+            database=None,
+            deadline=None,
+            derandomize=True,
+            phases=[Phase.explicit, Phase.generate],
+            suppress_health_check=list(HealthCheck),
+        )
+        def once(case: Any, ids: dict[str, str]) -> None:  # noqa: ANN401 - theirs
+            nonlocal asked
+            asked += 1
+            if mode is GenerationMode.POSITIVE:
+                for name in case.path_parameters or {}:
+                    case.path_parameters[name] = ids.get(name, ids["any"])
+            for name in headers:
+                case.headers.pop(name, None)
+            case.call_and_validate(base_url=api.address, headers=headers, checks=CHECKS)
+
+        # Of what takes nothing there is nothing that could be wrong.
+        with suppress(Unsatisfiable):
+            once()
+    return asked
+
+
+@pytest.mark.parametrize("surface", SURFACES)
+@pytest.mark.parametrize("mode", [GenerationMode.POSITIVE, GenerationMode.NEGATIVE])
+def test_nothing_surprises_the_api(
+    api: Api, surface: Surface, mode: GenerationMode
+) -> None:
+    with lived_in(api) as world:
+        asked = ask(api, surface, world, mode, EACH)
+
+    assert asked > 0
+
+
+@pytest.mark.campaign
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("surface", SURFACES)
+@pytest.mark.parametrize("mode", [GenerationMode.POSITIVE, GenerationMode.NEGATIVE])
+def test_nothing_surprises_the_api_for_long(
+    api: Api, surface: Surface, mode: GenerationMode
+) -> None:
+    with lived_in(api) as world:
+        ask(api, surface, world, mode, EACH * 10)

@@ -1,0 +1,39 @@
+"""A database in which things have happened, and the ids of what they happened to."""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from hypothesis import strategies as st
+
+from tests.fixtures.http import Api
+
+
+@dataclass
+class World:
+    """Ids that somebody may ask for, by the name of the path's parameter."""
+
+    known: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+
+    def ids(self) -> st.SearchStrategy[dict[str, str]]:
+        """Return ids for every parameter, and `any` for those that nobody names."""
+        every = sorted({each for ids in self.known.values() for each in ids})
+        return st.fixed_dictionaries(
+            {
+                name: st.sampled_from([*ids, *every[:2]])
+                for name, ids in self.known.items()
+            }
+            | {"any": st.sampled_from(every)}
+        )
+
+
+@contextmanager
+def lived_in(api: Api) -> Generator[World]:
+    """Let some things happen."""
+    with api.services.database.connection() as connection:
+        rows = connection.execute(
+            "SELECT e->>'jobId' FROM generate_series(1, 3) n,"
+            " counterfoil.enqueue(jsonb_build_object('kind', 'mail', 'args',"
+            " jsonb_build_object('n', n))) e"
+        ).fetchall()
+    yield World({"job_id": [str(row[0]) for row in rows]})
