@@ -186,7 +186,7 @@ class Composition:
             else:
                 balances = services.guarding.balances(database, goods.providers)
                 rounds = (*rounds, balances)
-            options = self._worker_options(services.place, kinds)
+            options = self._worker_options(services.place, kinds, roles)
             worker = Worker(database, kinds, options, rounds)
         runner = None
         if PROJECTIONS in roles:
@@ -208,7 +208,9 @@ class Composition:
             return "COUNTERFOIL_WORKER_HTTP_ADDR", self.settings.worker_http_addr
         return "COUNTERFOIL_API_METRICS_ADDR", self.settings.api_metrics_addr
 
-    def _worker_options(self, place: Place, kinds: Kinds) -> WorkerOptions:
+    def _worker_options(
+        self, place: Place, kinds: Kinds, roles: Collection[str]
+    ) -> WorkerOptions:
         settings = self.settings
         is_embedded = place.home is not None
         return WorkerOptions(
@@ -217,6 +219,7 @@ class Composition:
                 "default": settings.queue_default,
                 "bulk": settings.queue_bulk,
             },
+            roles=[role for role in ROLES if role in roles],
             max_concurrent=settings.job_max_concurrent,
             grace_seconds=settings.shutdown_grace_seconds or grace_seconds_of(kinds),
             listen_url=place.uri if is_embedded else settings.listen_url,

@@ -31,6 +31,11 @@ PROJECTION_PAUSED: Final = "projection.paused"
 PROJECTION_RESUMED: Final = "projection.resumed"
 PROJECTION_REBUILT: Final = "projection.rebuilt"
 
+QUEUE_PAUSED: Final = "queue.paused"
+QUEUE_RESUMED: Final = "queue.resumed"
+QUEUE_LIMITED: Final = "queue.limited"
+WORKER_DRAINED: Final = "worker.drained"
+
 CALLBACK_REPLAYED: Final = "panel.webhook.replayed"
 
 PROVIDER_CONFIGURED: Final = "provider.configured"

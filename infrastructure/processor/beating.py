@@ -4,9 +4,10 @@ It has a connection of its own, so that a busy pool can never cost a lease.
 """
 
 import threading
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from application.job_kinds import HEARTBEAT_SECONDS, Kinds
+from application.roles import JOBS
 from domain.jobs.events import Owner
 from infrastructure.errors import DatabaseUnavailableError
 from infrastructure.postgres.database import Connection, Database, connect
@@ -17,6 +18,9 @@ from infrastructure.processor.running import TIMED_OUT
 from infrastructure.processor.settler import Settler
 from infrastructure.telemetry import emit
 from infrastructure.telemetry.pulse import Pulse
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _TICK_SECONDS: Final = 0.5
 _MISSED: Final = 3
@@ -44,6 +48,8 @@ class Heartbeat:
         self._leases = leases
         self._settler = settler
         self.every_seconds: float = HEARTBEAT_SECONDS
+        self.roles: Sequence[str] = (JOBS,)
+        """What this process does, as others are told."""
         self._stop = threading.Event()
         self._thread = threading.Thread(
             target=self._loop, name="heartbeat", daemon=True
@@ -77,7 +83,7 @@ class Heartbeat:
                 continue
             try:
                 with connection:
-                    register(connection, self._owner, list(self._kinds))
+                    register(connection, self._owner, list(self._kinds), self.roles)
                     self._beat(connection)
                     self._clock.look(connection)
                     self._until_stopped(connection)

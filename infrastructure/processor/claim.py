@@ -22,8 +22,15 @@ from infrastructure.postgres.database import Connection
 from infrastructure.postgres.heads.table import number, uuid
 from infrastructure.processor.barred import Barred
 from infrastructure.processor.claimed import ClaimedJob, commit_claim
+from infrastructure.processor.holds.holds import Holds
 from infrastructure.processor.identity import actor_of
-from infrastructure.processor.low_water import EPOCH, HEAD_STARTS, LowWater, look
+from infrastructure.processor.low_water import (
+    EPOCH,
+    HEAD_STARTS,
+    LowWater,
+    Onlooker,
+    look,
+)
 from infrastructure.processor.turns.lines import Lines
 from infrastructure.processor.turns.statements import (
     CLAIM,
@@ -82,6 +89,9 @@ class Claimer:
         self._actor = actor_of(owner)
         self._water: dict[Lane, LowWater] = {}
         self._barred = Barred()
+        self.holds = Holds()
+        """What held this process back when it last looked."""
+        self._onlooker = Onlooker(owner.boot, self.holds)
         self.lingering: Callable[[], list[UUID]] = list
         """Returns jobs that are not to be claimed, because a handler of theirs still
         runs in this process."""
@@ -98,6 +108,9 @@ class Claimer:
         """
         water = self._low_water(lane)
         if water.is_full_due(at) and not self.look(connection, [lane], at):
+            return Scan([], is_full=True)
+        n = self.holds.most(lane.queue, n)
+        if n == 0:
             return Scan([], is_full=True)
         is_full, water.is_fresh = water.is_fresh, False
         asked = self._constant | {
@@ -158,13 +171,19 @@ class Claimer:
     ) -> set[str]:
         """Return the queues of `lanes` in which something is due, within the bounds.
 
+        None that is paused or full: what is due there waits.
+
         Raises:
             DatabaseUnavailableError: the connection was lost.
         """
         waters = [self._low_water(lane) for lane in lanes]
         kinds = (kind for lane in lanes for kind in lane.kinds)
-        due = look(connection, waters, kinds, at)
-        return {lane.queue for lane, any_due in zip(lanes, due, strict=True) if any_due}
+        due = look(connection, waters, kinds, at, self._onlooker)
+        return {
+            lane.queue
+            for lane, any_due in zip(lanes, due, strict=True)
+            if any_due and not self.holds.bars(lane.queue)
+        }
 
     def _low_water(self, lane: Lane) -> LowWater:
         return self._water.setdefault(lane, LowWater(lane.queue))

@@ -32,6 +32,9 @@ MOST_UNSETTLED: Final = 2 * PREFETCH
 """Runs of one process that may be over and not yet settled: handlers that are faster
 than the settler must not pile up work that a crash would repeat."""
 
+HOLDS_SECONDS: Final = 1.0
+"""So often at least also a busy process looks at what holds it back."""
+
 POLL_SECONDS: Final = (0.005, 0.02, 0.05)
 """Pauses of an idle poller: in the first second after work, in the next, later."""
 
@@ -139,9 +142,14 @@ class ClaimLoop:
             if notified:
                 # Another process was faster: still, these are no idle times.
                 self.sign.end(connection)
-            if not self.sign.keep(connection, self._slots.free()):
+            if not self.sign.keep(connection, self._free()):
                 self._slots.wait_free(min(self._pause(), self.sign.due_in()))
         self.sign.end(connection)
+
+    def _free(self) -> list[str]:
+        """Return the queues of which a job that came now would be claimed at once."""
+        bars = self._claimer.holds.bars
+        return [it for it in self._slots.free() if not bars(it)]
 
     def _round(self, connection: Connection, notified: set[str]) -> int:
         """Return how many jobs were claimed for the queues that have any due.
@@ -151,8 +159,9 @@ class ClaimLoop:
         rooms = {it: self._room(it) for it in self._routes if not it.is_direct}
         routes = [it for it in self._routes if it.is_direct or rooms[it]]
         due, is_known = self._due(connection, routes, notified)
-        for held in self._slots.surplus():
-            self._settler.give_back(held, "waited_for_a_thread")
+        why = self._claimer.holds.why_stopped
+        for held in self._slots.surplus([it for it in self._slots.queues if why(it)]):
+            self._settler.give_back(held, why(held.job.queue) or "waited_for_a_thread")
         take = partial(self._hand_over, since=self._leases.now(), alone=True)
         claimed = self._suspects.claim(connection, take)
         for route in routes:
@@ -183,6 +192,8 @@ class ClaimLoop:
         if clear and now - self._looked_at < POLL_SECONDS[2]:
             return clear, False
         unsure = [it.lane for it in routes if it.lane not in self._more_due]
+        if now - self._looked_at >= HOLDS_SECONDS:
+            unsure = [it.lane for it in self._routes]
         is_busy = bool(self._more_due)
         if not unsure or (is_busy and now - self._looked_at < POLL_SECONDS[1]):
             return set(), False

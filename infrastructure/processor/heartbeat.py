@@ -9,6 +9,7 @@ from typing import Final
 
 import psycopg
 
+from application.roles import JOBS
 from domain.jobs.events import Owner
 from infrastructure.postgres.database import Connection, transaction
 from infrastructure.postgres.heads.table import number, uuid
@@ -49,8 +50,8 @@ SELECT h.stream_id,
 """
 
 _REGISTER: Final = """
-INSERT INTO counterfoil.workers (boot_id, host, pid, kinds)
-VALUES (%(boot)s, %(host)s, %(pid)s, %(kinds)s)
+INSERT INTO counterfoil.workers (boot_id, host, pid, kinds, roles)
+VALUES (%(boot)s, %(host)s, %(pid)s, %(kinds)s, %(roles)s)
 ON CONFLICT (boot_id) DO UPDATE SET beat_at = counterfoil.now()
 """
 
@@ -100,13 +101,19 @@ def _beat(
     ]
 
 
-def register(connection: Connection, owner: Owner, kinds: Sequence[str]) -> None:
-    """Say that this process lives; the kinds are told once, at its start."""
+def register(
+    connection: Connection,
+    owner: Owner,
+    kinds: Sequence[str],
+    roles: Sequence[str] = (JOBS,),
+) -> None:
+    """Say that this process lives; kinds and roles are told once, at its start."""
     parameters = {
         "boot": owner.boot,
         "host": owner.host,
         "pid": owner.pid,
         "kinds": list(kinds),
+        "roles": list(roles),
     }
     connection.execute(_REGISTER, parameters)
 

@@ -12,9 +12,11 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Final, cast
+from typing import Final, NamedTuple, cast
+from uuid import UUID
 
 from infrastructure.postgres.database import Connection, unavailable_in_our_words
+from infrastructure.processor.holds.holds import Holds
 from infrastructure.processor.turns.lines import Line, Lines
 
 HEAD_STARTS: Final = tuple(timedelta(seconds=s) for s in (600, 300, 100, 0))
@@ -56,7 +58,13 @@ SELECT moment.at,
                      LIMIT 1) due ON true
               ORDER BY q.n),
        CASE WHEN %(full_queues)s::text[] <> '{}'
-            THEN counterfoil.lines(%(full_queues)s::text[], %(kinds)s::text[]) END
+            THEN counterfoil.lines(%(full_queues)s::text[], %(kinds)s::text[]) END,
+       CASE WHEN EXISTS (SELECT FROM counterfoil.queues)
+            THEN counterfoil.rooms()::text END,
+       EXISTS (SELECT
+                 FROM counterfoil.workers w
+                WHERE w.boot_id = %(boot)s
+                  AND w.draining_since IS NOT NULL)
   FROM moment
 """
 
@@ -93,21 +101,33 @@ class LowWater:
         return age >= _FULL_LOOK_EVERY or (self.is_short and rested)
 
 
+class Onlooker(NamedTuple):
+    """Who looks, and where it is kept what holds him back."""
+
+    boot: UUID
+    holds: Holds
+
+
 def look(
-    connection: Connection, waters: Sequence[LowWater], kinds: Iterable[str], at: float
+    connection: Connection,
+    waters: Sequence[LowWater],
+    kinds: Iterable[str],
+    at: float,
+    onlooker: Onlooker,
 ) -> list[bool]:
-    """Return where something of `kinds` is due; in one statement.
+    """Return where something of `kinds` is due, and tell what holds; in one statement.
 
     Raises:
         DatabaseUnavailableError: the connection was lost.
     """
     full = [water.is_full_due(at) for water in waters]
-    asked = _asked(waters, full) | {"kinds": sorted(set(kinds))}
+    asked = _asked(waters, full) | {"kinds": sorted(set(kinds)), "boot": onlooker.boot}
     began_at = time.monotonic()
     with unavailable_in_our_words():
         row = connection.execute(_LOOK, asked, prepare=True).fetchall()[0]
     cost = time.monotonic() - began_at
-    moment, earliest, lines = cast("_Answer", row)
+    moment, earliest, lines, rooms, is_draining = cast("_Answer", row)
+    onlooker.holds.told(rooms, is_draining=is_draining)
     dues = iter(earliest)
     answers: list[bool] = []
     for water, is_full in zip(waters, full, strict=True):
@@ -124,7 +144,7 @@ def look(
 
 
 type _Dues = list[datetime | None]
-type _Answer = tuple[datetime, _Dues, list[list[str | None]] | None]
+type _Answer = tuple[datetime, _Dues, list[list[str | None]] | None, str | None, bool]
 
 
 def _found(

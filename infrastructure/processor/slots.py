@@ -13,7 +13,7 @@ when the queue is not full for a second.
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Final
 from uuid import UUID
@@ -146,12 +146,16 @@ class Slots:
             mine.was_filled = False
             return max(mine.prefetch - waiting, 0)
 
-    def surplus(self) -> list[Held]:
-        """Return what waits beyond the size of its buffer, no longer in it."""
+    def surplus(self, stopped: Collection[str] = ()) -> list[Held]:
+        """Return what waits beyond the size of its buffer, no longer in it.
+
+        Of the queues that are `stopped` that is all that waits.
+        """
         with self._lock:
             left: list[Held] = []
-            for mine in self._queues.values():
-                while len(mine.buffered) > mine.prefetch:
+            for name, mine in self._queues.items():
+                size = 0 if name in stopped else mine.prefetch
+                while len(mine.buffered) > size:
                     left.append(mine.buffered.pop())
             return left
 

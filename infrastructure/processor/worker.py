@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from application.job_kinds import HEARTBEAT_SECONDS, Kinds
+from application.roles import JOBS
 from domain.jobs.verdict import Ending
 from infrastructure.errors import DatabaseUnavailableError
 from infrastructure.postgres.batch_store import BatchStore
@@ -48,6 +49,8 @@ class WorkerOptions:
     """How much a worker runs at once, and how long it may finish."""
 
     queues: dict[str, int]
+    roles: Sequence[str] = (JOBS,)
+    """What the process does besides, for those who list workers."""
     max_concurrent: int | None = None
     grace_seconds: float = 25.0
     rescue_seconds: float = RESCUE_SECONDS
@@ -91,6 +94,7 @@ class Worker:
             database, self.owner, kinds, self._leases, self._settler
         )
         self._heartbeat.every_seconds = options.heartbeat_seconds
+        self._heartbeat.roles = options.roles
         self._cells = self._cells_of(options.suspects)
         self._claims = self._claims_of(database, kinds)
         self._listener = self._listener_of(database)

@@ -21,6 +21,7 @@ OF_THE_INSTALLATION = {
     "limits",  # how many jobs may be pending, of each tenant and in all
     "projections",  # a projection folds the whole log
     "pending_counts",  # how many are pending in all
+    "queues",  # a queue is everybody's
     "schema_migrations",  # the migrator's own
     "test_clock",  # of test databases alone
     "workers",  # a process serves every tenant

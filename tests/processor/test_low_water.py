@@ -6,12 +6,15 @@ from typing import Any
 import psycopg
 import pytest
 
+from infrastructure.ids import new_id
 from infrastructure.processor.claim import Claimer, Lane
+from infrastructure.processor.holds.holds import Holds
 from infrastructure.processor.identity import this_process
-from infrastructure.processor.low_water import LowWater, look
+from infrastructure.processor.low_water import LowWater, Onlooker, look
 from tests.fixtures.database import ON_BOTH_SERVERS, TestDatabase
 from tests.fixtures.workers import enqueue
 
+ANYBODY = Onlooker(new_id(), Holds())
 LATE = timedelta(seconds=2)
 DEAR = 100.0
 """Seconds of a full look, so that none is due again within the second."""
@@ -39,7 +42,7 @@ def test_each_bound_is_the_earliest_due_job_or_lies_just_before_the_look(
     water = LowWater("default")
 
     before = instant(connection, "counterfoil.now()")
-    (is_due,) = look(connection, [water], ["noop"], 10.0)
+    (is_due,) = look(connection, [water], ["noop"], 10.0, ANYBODY)
     after = instant(connection, "counterfoil.now()")
 
     assert is_due
@@ -94,12 +97,12 @@ def test_a_look_that_rests_finds_what_is_due_since_the_last_full_one(
     connection: psycopg.Connection[Any],
 ) -> None:
     water = LowWater("default")
-    assert look(connection, [water], ["noop"], 10.0) == [False]
+    assert look(connection, [water], ["noop"], 10.0, ANYBODY) == [False]
     water.cost = DEAR
 
     enqueue(connection, "noop")
 
-    assert look(connection, [water], ["noop"], 10.1) == [True]
+    assert look(connection, [water], ["noop"], 10.1, ANYBODY) == [True]
     assert water.looked_at == 10.0
 
 
@@ -108,13 +111,13 @@ def test_what_lies_below_is_found_by_the_next_full_look(
     connection: psycopg.Connection[Any],
 ) -> None:
     water = LowWater("default")
-    assert look(connection, [water], ["noop"], 10.0) == [False]
+    assert look(connection, [water], ["noop"], 10.0, ANYBODY) == [False]
     water.cost = DEAR
     enqueue(connection, "noop")
     connection.execute("UPDATE counterfoil.jobs SET run_at = run_at - interval '1 day'")
 
-    assert look(connection, [water], ["noop"], 10.9) == [False]
-    assert look(connection, [water], ["noop"], 11.0) == [True]
+    assert look(connection, [water], ["noop"], 10.9, ANYBODY) == [False]
+    assert look(connection, [water], ["noop"], 11.0, ANYBODY) == [True]
 
 
 @ON_BOTH_SERVERS

@@ -73,6 +73,7 @@ A_LOOK: dict[str, object] = {
     "lows": [EPOCH] * 4,
     "full_queues": ["default"],
     "kinds": ["noop"],
+    "boot": new_id(),
 }
 
 

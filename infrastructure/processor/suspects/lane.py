@@ -71,14 +71,18 @@ class SuspectLane:
         for queue in self.in_vain.difference(due):
             self._slots.unreserve(queue)
         self.in_vain.intersection_update(due)
+        holds = self._claimer.holds
         for queue in due:
+            if holds.bars(queue):
+                continue
             held = self._claim(connection, queue, now, hand_over)
             if held:
                 self._running += held
                 self._more_due = True
                 return len(held)
-        # No slot was free, another process was faster, or all their keys are held.
-        self._more_due = bool(self.in_vain)
+        # No slot was free, another process was faster, or all their keys are held.  In
+        # a queue with a limit the others are quick to take what room there is.
+        self._more_due = bool(self.in_vain) or any(map(holds.is_limited, due))
         return 0
 
     def _due(self, connection: Connection) -> list[str]:

@@ -36,7 +36,8 @@ _SCAN: Final = """
                        LIMIT 1) e ON f.free > 0
                 WHERE j.serial_key IS NOT NULL  -- most have none: no look at all
                 LIMIT 1) front ON true
-         WHERE j.state = 'waiting'
+         WHERE (SELECT room FROM moment) > 0  -- asked before any row is locked
+           AND j.state = 'waiting'
            AND NOT j.is_suspect
            AND NOT j.in_line
            AND j.queue = %(queue)s
@@ -62,7 +63,8 @@ _SCAN_LINE: Final = _SCAN.replace(
 _CANDIDATES: Final = """
 WITH moment AS MATERIALIZED (
     -- Asked once: a condition of the index, and one instant for every comparison.
-    SELECT counterfoil.now() AS at
+    SELECT counterfoil.now() AS at,
+           counterfoil.claimable(%(queue)s, %(n)s) AS room
 ), candidates AS (
     SELECT c.*, c.run_at - p.head_start AS turn
       FROM unnest(%(lows)s::timestamptz[], %(head_starts)s::interval[])
@@ -71,7 +73,7 @@ WITH moment AS MATERIALIZED (
 """.replace(":scan", _SCAN)
 
 _PICK: Final = """:candidates), picked AS (
-    SELECT * FROM candidates ORDER BY turn LIMIT %(n)s
+    SELECT * FROM candidates ORDER BY turn LIMIT (SELECT room FROM moment)
 )
 """.replace(":candidates", _CANDIDATES)
 
@@ -94,7 +96,7 @@ _PICK_IN_TURN: Final = """:candidates
      ORDER BY CASE WHEN place = 0 THEN 2 * lap - %(open_first)s::int
                    ELSE 2 * ((lap - 1) * cardinality(%(places)s::text[]) + place)
                         - 1 + %(open_first)s::int END
-     LIMIT %(n)s
+     LIMIT (SELECT room FROM moment)
 )
 """.replace(":candidates", _CANDIDATES).replace(":scan", _SCAN_LINE)
 

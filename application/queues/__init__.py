@@ -1,0 +1,1 @@
+"""What people may do to queues and to the workers that serve them."""

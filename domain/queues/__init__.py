@@ -1,0 +1,1 @@
+"""What people say about queues: pauses that end by themselves, and limits."""

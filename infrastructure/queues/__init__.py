@@ -1,0 +1,1 @@
+"""Rows of queues and workers that people change, in PostgreSQL."""
