@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager
-from pathlib import Path
 from typing import Any, Protocol
 
 from api.builds import Builds
 from api.demo_result import DemoProgress, PlayedDemo
+from api.places import Place, SchemaState
 from api.serving import Server
 from api.simulators import Simulators
+from application.access.access import Access
 from application.callbacks.all import Callbacks
 from application.front_door import RefundOne, SettleOne
 from application.job_kinds import KindTable
@@ -30,30 +31,6 @@ from projections.pending import Pending
 from projections.queries.all import Queries
 from projections.reading import AtLeast
 from projections.why import Why
-
-
-class Place(Protocol):
-    """Where the database is."""
-
-    @property
-    def uri(self) -> str:
-        """Address of the database; shown only when it holds no password."""
-        ...
-
-    @property
-    def home(self) -> Path | None:
-        """Folder of the embedded server; None when a server was given."""
-        ...
-
-    @property
-    def is_ephemeral(self) -> bool:
-        """Whether everything is gone when the process ends."""
-        ...
-
-    @property
-    def notices(self) -> tuple[str, ...]:
-        """What a person must be told about it."""
-        ...
 
 
 class Services(Protocol):
@@ -203,38 +180,9 @@ class Services(Protocol):
         """Takes what providers tell by themselves, and replays it."""
         ...
 
-
-class SchemaState(Protocol):
-    """Where the database's schema stands."""
-
     @property
-    def place(self) -> Place:
-        """Where the database is."""
-        ...
-
-    @property
-    def newest(self) -> str:
-        """The last migration of this version."""
-        ...
-
-    @property
-    def applied(self) -> tuple[str, ...]:
-        """Migrations that the database had before."""
-        ...
-
-    @property
-    def pending(self) -> tuple[str, ...]:
-        """Migrations that it lacks."""
-        ...
-
-    @property
-    def done(self) -> tuple[str, ...]:
-        """Migrations that were applied now."""
-        ...
-
-    @property
-    def adopted(self) -> bool:
-        """Whether a hand-made schema was taken over."""
+    def access(self) -> Access:
+        """Knows tokens, people and sessions, and how often they may ask."""
         ...
 
 

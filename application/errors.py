@@ -2,6 +2,7 @@
 
 ApplicationError
 ├── NotFoundError             nothing has that id (in this tenant)
+├── UnauthorizedError         nobody has that name and that password
 ├── ForbiddenError            whoever asks may not do that
 ├── VersionChangedError       it is not as whoever asks has seen it
 ├── StateConflictError        the thing is at a stage that forbids it
@@ -46,6 +47,16 @@ class NotFoundError(ApplicationError):
         self.key = key
         shown = " ".join(key.splitlines())  # a person gave it, whatever it is
         super().__init__(f"there is no {what} {shown}")
+
+
+class UnauthorizedError(ApplicationError):
+    """Nobody has that name and that password; which of them is wrong is not told."""
+
+    code = "unauthorized"
+
+    def __init__(self) -> None:
+        """Say what was tried."""
+        super().__init__("nobody of that name and that password may sign in")
 
 
 class ForbiddenError(ApplicationError):

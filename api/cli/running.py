@@ -8,7 +8,8 @@ import rich_click as click
 from api.cli.options import Decorator, as_json, command, option
 from api.cli.output import document, say
 from api.http.serving import serve, serve_somewhere
-from api.installation import Installation, Place, SchemaState, Services
+from api.installation import Installation, Services
+from api.places import Place, SchemaState
 from application.roles import API, JOBS, PROJECTIONS, ROLES, chosen
 
 

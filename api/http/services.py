@@ -3,38 +3,13 @@
 from typing import Protocol
 
 from api.installation import Services
-from application.access.port import Authenticate, Limiter, Refuse
 from application.intake.intake import Intake
 from application.once.answers import Answers
 from domain.errors import CounterfoilError
 
 
-class Access(Protocol):
-    """Who asks, and how often they may."""
-
-    @property
-    def authenticate(self) -> Authenticate:
-        """Says who a credential belongs to."""
-        ...
-
-    @property
-    def limiter(self) -> Limiter:
-        """Says whether one more request is within the limits."""
-        ...
-
-    @property
-    def refuse(self) -> Refuse:
-        """Puts on record what somebody known may not do."""
-        ...
-
-
 class HttpServices(Services, Protocol):
     """An opened installation that answers HTTP."""
-
-    @property
-    def access(self) -> Access:
-        """Knows tokens, people and sessions."""
-        ...
 
     @property
     def intake(self) -> Intake:

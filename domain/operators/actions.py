@@ -49,6 +49,18 @@ CREDENTIAL_RESEALED: Final = "credential.resealed"
 GUARD_ENGAGED: Final = "restore_guard.engaged"
 GUARD_RELEASED: Final = "restore_guard.released"
 
+TOKEN_CREATED: Final = "token.created"  # noqa: S105 - a name
+TOKEN_ROTATED: Final = "token.rotated"  # noqa: S105 - a name
+TOKEN_REVOKED: Final = "token.revoked"  # noqa: S105 - a name
+
+PERSON_CREATED: Final = "person.created"
+PERSON_ROLE_CHANGED: Final = "person.role_changed"
+PERSON_DISABLED: Final = "person.disabled"
+PERSON_ENABLED: Final = "person.enabled"
+PERSON_PASSWORD_SET: Final = "person.password_set"  # noqa: S105 - a name
+SESSION_BEGAN: Final = "session.began"
+SESSION_ENDED: Final = "session.ended"
+
 SYSTEM: Final = "system"
 FINANCIAL: Final = "financial"
 CATEGORIES: Final = (SYSTEM, FINANCIAL)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from application.access.access import Access
 from application.callbacks.all import Callbacks
 from application.front_door import RefundOne, SettleOne
 from application.intake.intake import Intake
@@ -70,6 +71,7 @@ class Services:
     guarding: Guarding
     restore_guard: Quarantining
     callbacks: Callbacks
+    access: Access
     is_read_only: bool
     """Whether the API of this process changes nothing."""
 

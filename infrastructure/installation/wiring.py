@@ -9,6 +9,7 @@ from application.operators.operate import Operate
 from application.operators.retry import retry_job
 from application.operators.target import Targets
 from domain.event import Actor
+from infrastructure.access.wiring import access_over
 from infrastructure.extensions.extensions import Extensions
 from infrastructure.extensions.panel import GuardedPanel
 from infrastructure.front_door import refund_over, settle_over
@@ -69,6 +70,7 @@ def wired(
         guarding=guarding,
         restore_guard=guarding.quarantining(database, parts.units),
         callbacks=callbacks_of(settings, streams, database, parts.units),
+        access=access_over(database, parts.units, settings),
         is_read_only=settings.read_only,
     )
 

@@ -76,8 +76,21 @@ def test_what_a_role_does_not_allow_is_refused_and_recorded(api: Api) -> None:
     answer = viewer.post(f"/jobs/{NOBODY}/retry")
 
     assert problem(answer)["code"] == "forbidden"
-    route = "POST /v1/panel/jobs/{job_id}/retry"
-    assert api.known.refused == [("vera", Permission.JOBS_WRITE, route)]
+    with api.services.database.connection() as connection:
+        recorded = connection.execute(
+            "SELECT data->>'action', data->>'target', data->>'code', "
+            "meta->'actor'->>'id', meta->>'role' FROM counterfoil.events "
+            "WHERE type = 'operator.action_refused'"
+        ).fetchall()
+    assert recorded == [
+        (
+            "POST /v1/panel/jobs/{job_id}/retry",
+            "permission:jobs:write",
+            "forbidden",
+            "vera",
+            "viewer",
+        )
+    ]
 
 
 def test_a_token_is_told_which_scope_it_lacks(api: Api) -> None:

@@ -75,6 +75,24 @@ def test_everything_can_be_set() -> None:
     )
 
 
+def test_what_the_api_is_asked_with_can_be_set() -> None:
+    settings = Settings.from_env(
+        {
+            "COUNTERFOIL_ENVIRONMENT": "staging",
+            "COUNTERFOIL_OPERATOR_TOKEN": "token-1" * 5,
+            "COUNTERFOIL_RATE_LIMIT_BURST": "100000000",
+            "COUNTERFOIL_RATE_LIMIT_HOUR": "1",
+        }
+    )
+
+    assert settings == Settings(
+        environment="staging",
+        operator_token="token-1" * 5,
+        rate_limit_burst=100_000_000,
+        rate_limit_hour=1,
+    )
+
+
 def test_empty_means_unset() -> None:
     names = ("DATABASE_URL", "LISTEN_URL", "DATA_DIR", "REMNAWAVE_URL", "QUEUE_BULK")
 
@@ -111,6 +129,7 @@ def test_no_secret_is_shown() -> None:
             "COUNTERFOIL_DATABASE_URL": URL,
             "COUNTERFOIL_LISTEN_URL": DIRECT_URL,
             "COUNTERFOIL_REMNAWAVE_TOKEN": "token-1",
+            "COUNTERFOIL_OPERATOR_TOKEN": "token-1" * 5,
             "COUNTERFOIL_DATA_DIR": "/srv",
         }
     )
@@ -134,6 +153,11 @@ def test_no_secret_is_shown() -> None:
         ("WORKER_HTTP_ADDR", "here:port"),
         ("WORKER_HTTP_ADDR", "127.0.0.1:65536"),
         ("API_METRICS_ADDR", "9464"),
+        ("ENVIRONMENT", "my_environment"),
+        ("ENVIRONMENT", "1st"),
+        ("OPERATOR_TOKEN", "hunter2"),
+        ("RATE_LIMIT_BURST", "0"),
+        ("RATE_LIMIT_HOUR", "100000001"),
         ("REMNAWAVE_URL", "panel.example"),
         ("REMNAWAVE_URL", "ftp://panel.example"),
         ("REMNAWAVE_URL", "https://"),

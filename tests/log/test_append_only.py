@@ -22,6 +22,7 @@ OF_THE_INSTALLATION = {
     "projections",  # a projection folds the whole log
     "pending_counts",  # how many are pending in all
     "queues",  # a queue is everybody's
+    "sign_in_attempts",  # whoever signs in says no tenant
     "schema_migrations",  # the migrator's own
     "test_clock",  # of test databases alone
     "workers",  # a process serves every tenant
