@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
+from uuid import UUID
 
 import msgspec
 import psycopg
@@ -24,7 +25,7 @@ from application.front_door import (
     SettleOne,
 )
 from application.intake.intake import Intake
-from application.intake.port import Asking
+from application.intake.port import BEFORE, JOB, ORDER, Asking
 from application.operators.refusals import Refusals
 from application.unit import UnitOfWork
 from domain.event import JsonObject
@@ -78,7 +79,7 @@ class PostgresFrontDoor:
             self.database,
             lambda client: client.settle_order(request),
             asking,
-            lambda settled: ("order", str(settled.stream_id)),
+            lambda settled: _made(ORDER, settled.stream_id, settled.replayed),
         )
 
     def refund_order(self, request: JsonObject, asking: Asking) -> RefundAsked:
@@ -87,7 +88,7 @@ class PostgresFrontDoor:
             self.database,
             lambda client: client.refund_order(request),
             asking,
-            lambda asked: ("job", str(asked.job_id)),
+            lambda asked: _made(JOB, asked.job_id, asked.replayed),
         )
 
     def enqueue(self, request: JsonObject, asking: Asking) -> Enqueued:
@@ -97,13 +98,17 @@ class PostgresFrontDoor:
                 self.database,
                 lambda client: client.enqueue_request(request),
                 asking,
-                lambda enqueued: ("job", str(enqueued.job_id)),
+                lambda enqueued: _made(JOB, enqueued.job_id, enqueued.duplicate),
                 is_keyed=asking.once is not None,
             )
         except OrderBusyError as error:
             detail = "another transaction holds this key just now; try it again"
             path = "uniqueKey"
             raise KeyBusyError(path, detail) from error
+
+
+def _made(kind: str, id_: UUID, was_before: bool) -> tuple[str, str]:  # noqa: FBT001 - of its answers
+    return BEFORE if was_before else kind, str(id_)
 
 
 def _asked[Answer](

@@ -10,7 +10,7 @@ from litestar.di import Provide
 from litestar.handlers import HTTPRouteHandler
 from litestar.types import ASGIApp
 
-from api.http import contract, jobs
+from api.http import contract, intake, jobs
 from api.http.authentication.guard import PRINCIPAL, SERVICES, SURFACE, admit
 from api.http.body import LARGEST, StrictRequest
 from api.http.call import Call
@@ -25,7 +25,11 @@ from api.http.surface import OPERATORS, Surface
 
 type RoutesOf = Callable[[Surface], Sequence[HTTPRouteHandler]]
 
-RESOURCES: Final[tuple[RoutesOf, ...]] = (contract.routes, jobs.routes)
+RESOURCES: Final[tuple[RoutesOf, ...]] = (
+    contract.routes,
+    intake.routes,
+    jobs.routes,
+)
 """Every resource, each with its routes by surface: the only list of them."""
 
 _NO_STORE: Final = ResponseHeader(name="Cache-Control", value="no-store")

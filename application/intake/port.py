@@ -1,12 +1,17 @@
 """The front door in a transaction of its own, and who stands before it."""
 
-from typing import Protocol
+from typing import Final, Protocol
 
 import msgspec
 
 from application.front_door import Enqueued, RefundAsked, Settled
 from application.unit import Once
 from domain.event import JsonObject, Meta
+
+ORDER: Final = "order"
+JOB: Final = "job"
+BEFORE: Final = "before"
+"""What an answer tells of: what was made, or what another request had made before."""
 
 
 class Asking(msgspec.Struct, frozen=True, kw_only=True):

@@ -15,6 +15,7 @@ from projections.queries.records.drifts import DriftList
 from projections.queries.records.entitlements import EntitlementList
 from projections.queries.records.evidence import DeliveryEvidence
 from projections.queries.records.operations import OperationList
+from projections.queries.records.order import FindOrder
 from projections.queries.records.orders import OrderList
 
 
@@ -37,6 +38,8 @@ class Queries:
     """Everything of one delivery, as it is now."""
     orders: OrderList
     """And what waits for what."""
+    order: FindOrder
+    """One of them, as it is now."""
     entitlements: EntitlementList
     drifts: DriftList
     audit: AuditList
@@ -57,6 +60,7 @@ def queries_over(lend: Lend) -> Queries:
         deliveries=DeliveryList(lend),
         evidence=DeliveryEvidence(lend),
         orders=OrderList(lend),
+        order=FindOrder(lend),
         entitlements=EntitlementList(lend),
         drifts=DriftList(lend),
         audit=AuditList(lend),

@@ -52,6 +52,8 @@ def _of_all(operation: Operation) -> Iterator[str]:
         yield catalogue.REASON_REQUIRED
     if declared.key is not Key.NONE:
         yield from ("idempotency_key_reused", "idempotency_in_progress")
+    if declared.key is Key.REQUIRED and surface is not Surface.PANEL:
+        yield catalogue.MISSING_IDEMPOTENCY_KEY
     if declared.match is not Match.NONE:
         yield "precondition_failed"
     if declared.match is Match.REQUIRED:

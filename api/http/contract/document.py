@@ -145,7 +145,7 @@ def _headers(operation: Operation) -> Iterator[dict[str, Any]]:
         yield _header(
             "Idempotency-Key",
             "One key, one effect: what was done before under it is answered again",
-            {"type": "string", "minLength": 8, "maxLength": 128, "pattern": _VISIBLE},
+            {"type": "string", "minLength": 8, "maxLength": 128, "pattern": _BARE},
             needed=needed,
         )
     if declared.match is not Match.NONE:
@@ -172,6 +172,8 @@ def _headers(operation: Operation) -> Iterator[dict[str, Any]]:
 
 
 _VISIBLE: Final = "^[!-~]+$"
+# In quotes it is a string of RFC 9651, whose quotes do not count.
+_BARE: Final = "^[!#-~][!-~]*$"
 
 
 def _header(

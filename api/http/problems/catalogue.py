@@ -40,6 +40,7 @@ class ProblemType(msgspec.Struct, frozen=True):
 
 INVALID_REQUEST: Final = "invalid_request"
 UNKNOWN_FIELD: Final = "unknown_field"
+MISSING_IDEMPOTENCY_KEY: Final = "missing_idempotency_key"
 INTERNAL: Final = "internal"
 UNAUTHORIZED: Final = "unauthorized"
 FORBIDDEN: Final = "forbidden"
@@ -67,13 +68,14 @@ def _by_code(types: Iterable[ProblemType]) -> Mapping[str, ProblemType]:
     return {each.code: each for each in types}
 
 
-_PASSING: Final = frozenset({"order_busy", "idempotency_in_progress"})
+_PASSING: Final = frozenset({"order_busy", "key_busy", "idempotency_in_progress"})
 """Conflicts that pass by themselves."""
 
 PROBLEMS: Final = _by_code(
     (
         ProblemType(INVALID_REQUEST, _400, "The request cannot be read as it is meant"),
         ProblemType(UNKNOWN_FIELD, _400, "A member or parameter is not known"),
+        ProblemType(MISSING_IDEMPOTENCY_KEY, _400, "It needs an Idempotency-Key"),
         ProblemType(UNAUTHORIZED, HTTPStatus.UNAUTHORIZED, "The credential is no good"),
         ProblemType(FORBIDDEN, _403, "Your role does not allow that"),
         ProblemType(INSUFFICIENT_SCOPE, _403, "The token does not allow that"),
@@ -93,6 +95,7 @@ PROBLEMS: Final = _by_code(
         ProblemType("idempotency_key_reused", _409, "The key is another request's"),
         ProblemType("idempotency_in_progress", _409, "The key's request is running"),
         ProblemType("order_busy", _409, "Somebody holds the order's key"),
+        ProblemType("key_busy", _409, "Somebody holds the unique key"),
         ProblemType(
             PAYLOAD_TOO_LARGE,
             HTTPStatus.REQUEST_ENTITY_TOO_LARGE,

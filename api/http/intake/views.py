@@ -1,0 +1,159 @@
+"""What is answered about orders and about jobs that were asked for."""
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from api.http.surface import Surface
+from api.http.wire.ids import Prefix, told, told_if
+from api.http.wire.values import Moment, Position, moment, position
+from projections.job_history import JobStory
+from projections.queries.records.order import OrderRecord, Owed
+
+
+class OwedView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One thing that the order owes, and where that stands."""
+
+    id: str
+    operation: str | None = None
+    """Of access: what is carried to the panel."""
+    line: int | None = None
+    """Of goods."""
+    state: str
+    code: str | None = None
+
+
+class OrderLinks(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What belongs to an order."""
+
+    self: str
+    job: str | None = None
+    refund: str
+    refund_job: str | None = msgspec.field(default=None, name="refundJob")
+
+
+class OrderView(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """One order, as it is now."""
+
+    id: str
+    stream_id: str
+    """The same without its prefix, as the front door's functions answer it."""
+    order_id: str
+    """The shop's own."""
+    customer_id: str
+    slot: int
+    kind: str
+    state: str
+    """`paid`, `fulfilled` or `refunded`."""
+    currency: str
+    amount_minor: int
+    discount_minor: int
+    refunded_minor: int | None
+    """Null: nothing went back."""
+    settled_at: Moment
+    correlation_id: str
+    version: int
+    job_id: str | None
+    """Decides what is owed; null: it owes nothing."""
+    operations: tuple[OwedView, ...]
+    deliveries: tuple[OwedView, ...]
+    position: Position
+    replayed: bool | UnsetType = UNSET
+    """Whether it was settled before, by the same request; of an answer to one."""
+    links: OrderLinks
+
+
+def order_view(
+    surface: Surface, order: OrderRecord, *, replayed: bool | UnsetType = UNSET
+) -> OrderView:
+    """Return an order as it is now."""
+    id_ = told(Prefix.ORDER, order.stream_id)
+    job_id = told_if(Prefix.JOB, order.job_id)
+    refund_job = told_if(Prefix.JOB, order.refund_job_id)
+    address = f"{surface}/orders/{id_}"
+    return OrderView(
+        id=id_,
+        stream_id=str(order.stream_id),
+        order_id=order.order_id,
+        customer_id=order.customer_id,
+        slot=order.slot,
+        kind=order.kind,
+        state=order.state,
+        currency=order.currency,
+        amount_minor=order.amount_minor,
+        discount_minor=order.discount_minor,
+        refunded_minor=order.refunded_minor,
+        settled_at=moment(order.settled_at),
+        correlation_id=order.correlation_id,
+        version=order.version,
+        job_id=job_id,
+        operations=tuple(_owed(Prefix.OPERATION, each) for each in order.operations),
+        deliveries=tuple(_owed(Prefix.DELIVERY, each) for each in order.deliveries),
+        position=position(order.position),
+        replayed=replayed,
+        links=OrderLinks(
+            self=address,
+            job=f"{surface}/jobs/{job_id}" if job_id else None,
+            refund=f"{address}/refund",
+            refund_job=f"{surface}/jobs/{refund_job}" if refund_job else None,
+        ),
+    )
+
+
+def _owed(prefix: Prefix, owed: Owed) -> OwedView:
+    return OwedView(
+        id=told(prefix, owed.id),
+        operation=owed.operation,
+        line=owed.line,
+        state=owed.state,
+        code=owed.code,
+    )
+
+
+class EnqueuedView(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A job that was asked for, as it is now."""
+
+    id: str
+    job_id: str
+    """The same without its prefix, as the front door's functions answer it."""
+    kind: str
+    queue: str
+    state: str
+    """`queued`, `running`, `succeeded`, `failed` or `cancelled`."""
+    correlation_id: str
+    duplicate: bool | UnsetType = UNSET
+    """Whether an unfinished job had the unique key: this is that job."""
+    order_id: str | UnsetType = UNSET
+    """Of a refund: the shop's own."""
+    replayed: bool | UnsetType = UNSET
+    """Of a refund: whether the same one was asked for before."""
+    position: Position
+    links: dict[str, str]
+
+
+_SHOPS_WORDS = {"waiting": "queued", "discarded": "failed"}
+
+
+def enqueued_view(
+    surface: Surface,
+    job: JobStory,
+    *,
+    duplicate: bool | UnsetType = UNSET,
+    order_id: str | UnsetType = UNSET,
+    replayed: bool | UnsetType = UNSET,
+) -> EnqueuedView:
+    """Return a job that was asked for, as it is now."""
+    id_ = told(Prefix.JOB, job.job_id)
+    address = f"{surface}/jobs/{id_}"
+    return EnqueuedView(
+        id=id_,
+        job_id=str(job.job_id),
+        kind=job.kind,
+        queue=job.queue,
+        state=_SHOPS_WORDS.get(job.state, job.state),
+        correlation_id=job.correlation_id,
+        duplicate=duplicate,
+        order_id=order_id,
+        replayed=replayed,
+        position=position(job.events[-1].position),
+        links={"self": address, "cancel": f"{address}/cancel"},
+    )
