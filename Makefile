@@ -67,6 +67,10 @@ bench: .venv/.dev ## Measure against the plain-SQL floor in the same run
 bench-peers: .venv/.dev .venv-bench/.peers bench/peers/node/node_modules/.peers ## Measure side by side with other job queues on PostgreSQL
 	$(RUN)python -m bench.peers $(ARGS)
 
+.PHONY: deploy-test
+deploy-test: .venv/.dev ## Boot deploy/ (in containers where an engine answers) and send 100 orders through
+	$(RUN)python -m deploy.trial $(ARGS)
+
 .PHONY: lock
 lock: .venv/.dev ## Resolve the requirements files anew (UPGRADE=1 takes newer releases)
 	$(COMPILE) $(OURS) --output-file requirements.txt

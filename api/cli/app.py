@@ -17,6 +17,7 @@ import rich_click as click
 
 from api.cli.attempts.history import history
 from api.cli.callbacks.commands import callbacks
+from api.cli.container.healthcheck import healthcheck
 from api.cli.deliveries.commands import deliveries
 from api.cli.demonstrating import demo
 from api.cli.history import events, why
@@ -83,6 +84,7 @@ for _command in (
     api,
     worker,
     migrate,
+    healthcheck,
     settle,
     refund,
     jobs,
