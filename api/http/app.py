@@ -1,16 +1,14 @@
 """The application: surfaces, their routes, and what is common to all of them."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final
 
 from litestar import Litestar, Request, Response, Router
 from litestar.config.app import AppConfig
 from litestar.datastructures import ResponseHeader, State
 from litestar.di import Provide
-from litestar.handlers import HTTPRouteHandler
 from litestar.types import ASGIApp
 
-from api.http import contract, intake, jobs
 from api.http.authentication.guard import PRINCIPAL, SERVICES, SURFACE, admit
 from api.http.body import LARGEST, StrictRequest
 from api.http.call import Call
@@ -19,18 +17,10 @@ from api.http.contract.listing import Operation, operations
 from api.http.envelope import Envelope
 from api.http.problems.problem import Problem
 from api.http.problems.render import render
+from api.http.resources import RESOURCES
 from api.http.route import ROUTE, Declaration
 from api.http.services import HttpServices
 from api.http.surface import OPERATORS, Surface
-
-type RoutesOf = Callable[[Surface], Sequence[HTTPRouteHandler]]
-
-RESOURCES: Final[tuple[RoutesOf, ...]] = (
-    contract.routes,
-    intake.routes,
-    jobs.routes,
-)
-"""Every resource, each with its routes by surface: the only list of them."""
 
 _NO_STORE: Final = ResponseHeader(name="Cache-Control", value="no-store")
 

@@ -1,11 +1,58 @@
 """What the API needs of an installation beside what the command line needs."""
 
+from collections.abc import Callable
 from typing import Protocol
 
 from api.installation import Services
 from application.intake.intake import Intake
 from application.once.answers import Answers
 from domain.errors import CounterfoilError
+from projections.queries.changes import Beyond, Changes
+
+
+class FeedLimits(Protocol):
+    """How much one process tells, and how far back it goes."""
+
+    @property
+    def followers(self) -> int:
+        """At once."""
+        ...
+
+    @property
+    def positions(self) -> int:
+        """That a follower may lag behind; beyond that it loads anew."""
+        ...
+
+    @property
+    def hours(self) -> int:
+        """That what was missed may be old."""
+        ...
+
+
+class Feed(Protocol):
+    """Tells what happens, from the moment that somebody follows."""
+
+    @property
+    def limits(self) -> FeedLimits:
+        """How much is told."""
+        ...
+
+    @property
+    def n_followers(self) -> int:
+        """How many follow."""
+        ...
+
+    def follow(self, listener: Callable[[Beyond | None], None]) -> int:
+        """Tell `listener` from now on; return the position beyond which it is told."""
+        ...
+
+    def leave(self, listener: Callable[[Beyond | None], None]) -> None:
+        """Tell `listener` nothing more."""
+        ...
+
+    def close(self) -> None:
+        """Tell everybody that nothing more will be told."""
+        ...
 
 
 class HttpServices(Services, Protocol):
@@ -19,6 +66,16 @@ class HttpServices(Services, Protocol):
     @property
     def answers(self) -> Answers:
         """Tells what requests were answered with, by their keys."""
+        ...
+
+    @property
+    def feed(self) -> Feed:
+        """Tells what happens now."""
+        ...
+
+    @property
+    def changes(self) -> Changes:
+        """Reads what has happened."""
         ...
 
     @property

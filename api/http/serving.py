@@ -15,7 +15,7 @@ def serve(services: HttpServices, host: str, port: int) -> HttpServer:
     Raises:
         AddressTakenError: the address cannot be had.
     """
-    return HttpServer(enveloped(application(services)), host, port)
+    return HttpServer(enveloped(application(services)), host, port, services.feed.close)
 
 
 def serve_somewhere(services: HttpServices, host: str, port: int) -> HttpServer:

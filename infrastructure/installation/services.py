@@ -26,6 +26,7 @@ from infrastructure.guards.wiring import Guarding
 from infrastructure.installation.place import Place
 from infrastructure.kinds import Parts, runnable_kinds
 from infrastructure.listening.internal import Internal
+from infrastructure.live.feed import Feed
 from infrastructure.once.answers import PostgresAnswers
 from infrastructure.postgres.database import Database
 from infrastructure.projecting.builds.builds import Builds
@@ -37,6 +38,7 @@ from projections.job_list import JobList
 from projections.maintenance import MaintenanceState
 from projections.pending import Pending
 from projections.queries.all import Queries, queries_over
+from projections.queries.changes import Changes
 from projections.reading import AtLeast
 from projections.why import Why
 
@@ -72,6 +74,8 @@ class Services:
     restore_guard: Quarantining
     callbacks: Callbacks
     access: Access
+    feed: Feed
+    """Tells what happens now."""
     is_read_only: bool
     """Whether the API of this process changes nothing."""
 
@@ -89,6 +93,11 @@ class Services:
     def probed_at(self) -> str | None:
         """Where this process answers probes; None: nowhere."""
         return self.internal.address
+
+    @property
+    def changes(self) -> Changes:
+        """Reads on in the log."""
+        return Changes(self.database.connection)
 
     @property
     def jobs(self) -> JobList:

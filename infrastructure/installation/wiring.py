@@ -19,6 +19,7 @@ from infrastructure.ids import new_id
 from infrastructure.installation.place import Place
 from infrastructure.installation.services import Services
 from infrastructure.kinds import Parts, product_kinds
+from infrastructure.live.feed import Feed
 from infrastructure.postgres.batch_store import BatchStore
 from infrastructure.postgres.database import Database
 from infrastructure.postgres.streams import PostgresStreams
@@ -29,6 +30,7 @@ from infrastructure.providers.panel.wire import PanelWire
 from infrastructure.providers.registry.wiring import configure_over, reconcile_over
 from infrastructure.reviews.reviews import decide_over
 from infrastructure.settings import Settings
+from projections.queries.changes import Changes
 
 
 def panel_of(settings: Settings) -> HttpPanel | None:
@@ -71,6 +73,7 @@ def wired(
         restore_guard=guarding.quarantining(database, parts.units),
         callbacks=callbacks_of(settings, streams, database, parts.units),
         access=access_over(database, parts.units, settings),
+        feed=Feed(Changes(database.connection)),
         is_read_only=settings.read_only,
     )
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 from litestar import Response, Router
 from litestar.handlers import HTTPRouteHandler
 from litestar.params import BodyKwarg, ParameterKwarg, PathParameter, QueryParameter
-from litestar.response import ServerSentEvent
+from litestar.response import Stream
 
 from api.http.route import ROUTE, Declaration
 from api.http.surface import Surface
@@ -66,7 +66,7 @@ class Operation:
     def is_stream(self) -> bool:
         """Whether the answer is a stream of events."""
         told = self.answer
-        return isinstance(told, type) and issubclass(told, ServerSentEvent)
+        return isinstance(told, type) and issubclass(told, Stream)
 
     def parameters(self) -> Iterator[Parameter]:
         """Yield the parameters of path and query, in their order."""

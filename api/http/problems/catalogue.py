@@ -121,6 +121,7 @@ PROBLEMS: Final = _by_code(
         ProblemType(TENANT_PENDING, _429, "Too much of the tenant is pending"),
         ProblemType(TOTAL_PENDING, _429, "Too much is pending"),
         ProblemType(INTERNAL, HTTPStatus.INTERNAL_SERVER_ERROR, "A fault of ours"),
+        ProblemType("too_many_streams", _503, "Too many follow already"),
         ProblemType(JOBS_UNAVAILABLE, _503, "This process changes nothing"),
         ProblemType(DEPENDENCY_UNAVAILABLE, _503, "The database is not there"),
     )

@@ -1,0 +1,21 @@
+"""Every resource, each with its routes by surface: the only list of them."""
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from litestar.handlers import HTTPRouteHandler
+
+from api.http.contract.routes import routes as contract
+from api.http.intake import routes as intake
+from api.http.jobs.routes import routes as jobs
+from api.http.live.routes import routes as live
+from api.http.surface import Surface
+
+type RoutesOf = Callable[[Surface], Sequence[HTTPRouteHandler]]
+
+RESOURCES: Final[tuple[RoutesOf, ...]] = (
+    contract,
+    intake,
+    jobs,
+    live,
+)
