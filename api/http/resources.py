@@ -9,6 +9,7 @@ from api.http.contract.routes import routes as contract
 from api.http.intake import routes as intake
 from api.http.jobs.routes import routes as jobs
 from api.http.live.routes import routes as live
+from api.http.records.routes import routes as records
 from api.http.surface import Surface
 
 type RoutesOf = Callable[[Surface], Sequence[HTTPRouteHandler]]
@@ -18,4 +19,5 @@ RESOURCES: Final[tuple[RoutesOf, ...]] = (
     intake,
     jobs,
     live,
+    records,
 )

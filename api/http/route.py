@@ -24,6 +24,7 @@ from typing import (
 )
 
 import msgspec
+from litestar.di import Provide
 from litestar.handlers import HTTPRouteHandler
 from litestar.params import QueryParameter
 from litestar.types import Method
@@ -67,6 +68,8 @@ class Declaration(msgspec.Struct, frozen=True, kw_only=True):
     """Codes of the catalogue beside those that every route may answer."""
     parameters: frozenset[str]
     """Names of the query parameters that it takes."""
+    query: Callable[..., Any] | None = None
+    """Makes one value of some of them."""
     is_open: bool = False
     """Whether no credential is asked for: signing in, hooks, `/v1/ready`."""
     is_reasoned: bool = True
@@ -88,6 +91,8 @@ class Declared(TypedDict, total=False):
     is_reasoned: bool
     body_bytes: int
     """Of the longest body; `api.http.body.LARGEST` when nothing else is said."""
+    query: Callable[..., Any]
+    """Makes one value of many query parameters: the handler's argument `wanted`."""
 
 
 def route(
@@ -103,6 +108,7 @@ def route(
     def declare(function: Callable[..., Any]) -> HTTPRouteHandler:
         told = inspect.getdoc(function) or ""
         summary, _, description = told.partition("\n")
+        query = declared.get("query")
         declaration = Declaration(
             method=method,
             permission=declared["permission"],
@@ -111,7 +117,9 @@ def route(
             key=declared.get("key", Key.NONE),
             match=declared.get("match", Match.NONE),
             problems=declared.get("problems", ()),
-            parameters=_query_of(function),
+            parameters=_query_of(function)
+            | (frozenset[str]() if query is None else _query_of(query)),
+            query=query,
             is_open=declared.get("is_open", False),
             is_reasoned=declared.get("is_reasoned", True),
         )
@@ -122,6 +130,9 @@ def route(
             opt={ROUTE: declaration},
             summary=summary.rstrip("."),
             description=description.strip() or None,
+            dependencies=None
+            if query is None
+            else {"wanted": Provide(query, sync_to_thread=False)},
             request_max_body_size=declared.get("body_bytes", LARGEST),
             sync_to_thread=None if inspect.iscoroutinefunction(function) else True,
         )

@@ -83,6 +83,10 @@ class HttpServices(Services, Protocol):
         """Whether this process changes nothing."""
         ...
 
+    def cursor_secret(self) -> bytes:
+        """Return what cursors of lists are signed with."""
+        ...
+
     def translated(self, error: Exception) -> CounterfoilError | None:
         """Return a fault of the machine in our words; None: it is none."""
         ...

@@ -24,13 +24,14 @@ from infrastructure.extensions.extensions import Extensions
 from infrastructure.front_door import intake_over
 from infrastructure.guards.wiring import Guarding
 from infrastructure.installation.place import Place
+from infrastructure.installation.secret import CursorSecret
 from infrastructure.kinds import Parts, runnable_kinds
 from infrastructure.listening.internal import Internal
 from infrastructure.live.feed import Feed
 from infrastructure.once.answers import PostgresAnswers
 from infrastructure.postgres.database import Database
 from infrastructure.projecting.builds.builds import Builds
-from infrastructure.projecting.waiting import at_least
+from infrastructure.projecting.waiting import PATIENCE_SECONDS, at_least
 from infrastructure.telemetry import emit
 from projections.event_log import EventLog
 from projections.job_history import JobHistory
@@ -78,6 +79,10 @@ class Services:
     """Tells what happens now."""
     is_read_only: bool
     """Whether the API of this process changes nothing."""
+    cursor_secret: CursorSecret
+    """What cursors of lists are signed with."""
+    patience_seconds: float = PATIENCE_SECONDS
+    """How long a read waits for a position."""
 
     @property
     def intake(self) -> Intake:
@@ -151,7 +156,7 @@ class Services:
         """Return what lets one read wait for a position; None: it need not."""
         if position is None:
             return None
-        return at_least(self.database.connection, position)
+        return at_least(self.database.connection, position, self.patience_seconds)
 
     @property
     def limit_providers(self) -> LimitProviders:

@@ -17,6 +17,7 @@ from infrastructure.goods.parts import callbacks_of, goods_of
 from infrastructure.guards.wiring import Guarding
 from infrastructure.ids import new_id
 from infrastructure.installation.place import Place
+from infrastructure.installation.secret import CursorSecret
 from infrastructure.installation.services import Services
 from infrastructure.kinds import Parts, product_kinds
 from infrastructure.live.feed import Feed
@@ -75,6 +76,7 @@ def wired(
         access=access_over(database, parts.units, settings),
         feed=Feed(Changes(database.connection)),
         is_read_only=settings.read_only,
+        cursor_secret=CursorSecret(database),
     )
 
 

@@ -14,9 +14,11 @@ from projections.queries.records.deliveries import DeliveryList
 from projections.queries.records.drifts import DriftList
 from projections.queries.records.entitlements import EntitlementList
 from projections.queries.records.evidence import DeliveryEvidence
+from projections.queries.records.job import JobRecordOf
 from projections.queries.records.operations import OperationList
 from projections.queries.records.order import FindOrder
 from projections.queries.records.orders import OrderList
+from projections.queries.records.versions import StreamVersions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +33,9 @@ class Queries:
     """Who holds the feed back."""
     jobs: JobRecords
     """Every job that ever was."""
+    record: JobRecordOf
+    """Everything of one job, as it is now."""
+    versions: StreamVersions
     operations: OperationList
     deliveries: DeliveryList
     """Goods, and what became of them."""
@@ -56,6 +61,8 @@ def queries_over(lend: Lend) -> Queries:
         attempts=AttemptHistory(lend),
         holders=FeedHolders(lend),
         jobs=JobRecords(lend),
+        record=JobRecordOf(lend),
+        versions=StreamVersions(lend),
         operations=OperationList(lend),
         deliveries=DeliveryList(lend),
         evidence=DeliveryEvidence(lend),

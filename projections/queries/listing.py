@@ -5,7 +5,7 @@ order has one too.  Bounds of the column that leads the order begin and end the 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 from uuid import UUID
@@ -17,6 +17,7 @@ from projections.queries.page import Count, Edge, Page, Value
 from projections.queries.search import LOOKED_AT, Search
 from projections.queries.stretch import Stretch
 from projections.queries.terms import (
+    NO_FIELDS,
     Among,
     Asked,
     Between,
@@ -52,7 +53,7 @@ class Listing[T: msgspec.Struct]:
     """Fields that have an index together, with the order behind them."""
     where: sql.SQL | None = None
     """What every row of the list fulfils; literal, so that indexes may be partial."""
-    conditions: Mapping[str, Field] = field(default_factory=dict)
+    conditions: Mapping[str, Field] = NO_FIELDS
     """Columns without an index: rows are held against them, but not found by them."""
     looked_at: int = LOOKED_AT
     """Rows that one page looks at, at most, however few of them fit."""

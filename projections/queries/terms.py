@@ -6,6 +6,7 @@ Whatever is accepted goes by an index, so an undeclared field is refused.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from types import MappingProxyType
 from typing import Final, Literal, NoReturn
 from uuid import UUID
 
@@ -79,7 +80,7 @@ class Either(msgspec.Struct, frozen=True):
 type Part = Among | Between | Missing
 type Term = Among | Between | Either
 
-_NONE: Final[Mapping[str, Field]] = {}
+NO_FIELDS: Final[Mapping[str, Field]] = MappingProxyType({})
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
@@ -101,7 +102,7 @@ def check(
     fields: Mapping[str, Field],
     *,
     leading: str,
-    conditions: Mapping[str, Field] = _NONE,
+    conditions: Mapping[str, Field] = NO_FIELDS,
 ) -> None:
     """Refuse what the list does not have; `leading` is the column that orders it.
 

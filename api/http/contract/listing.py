@@ -1,7 +1,7 @@
 """Every operation of the API: method, path, surface, declaration, and its function."""
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
@@ -70,18 +70,24 @@ class Operation:
 
     def parameters(self) -> Iterator[Parameter]:
         """Yield the parameters of path and query, in their order."""
-        signature = inspect.signature(self.handler.fn)
-        for name, hint in get_type_hints(self.handler.fn, include_extras=True).items():
-            marks = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
-            for mark in marks:
-                if isinstance(mark, QueryParameter | PathParameter):
-                    yield Parameter(
-                        name=mark.name or name,
-                        where=str(mark.param_type.value),
-                        type=get_args(hint)[0],
-                        default=signature.parameters[name].default,
-                        mark=mark,
-                    )
+        yield from _parameters(self.handler.fn)
+        if self.declared.query is not None:
+            yield from _parameters(self.declared.query)
+
+
+def _parameters(function: Callable[..., Any]) -> Iterator[Parameter]:
+    signature = inspect.signature(function)
+    for name, hint in get_type_hints(function, include_extras=True).items():
+        marks = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
+        for mark in marks:
+            if isinstance(mark, QueryParameter | PathParameter):
+                yield Parameter(
+                    name=mark.name or name,
+                    where=str(mark.param_type.value),
+                    type=get_args(hint)[0],
+                    default=signature.parameters[name].default,
+                    mark=mark,
+                )
 
 
 def operations(router: Router, surface: Surface) -> Iterator[Operation]:

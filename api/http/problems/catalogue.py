@@ -76,6 +76,9 @@ PROBLEMS: Final = _by_code(
         ProblemType(INVALID_REQUEST, _400, "The request cannot be read as it is meant"),
         ProblemType(UNKNOWN_FIELD, _400, "A member or parameter is not known"),
         ProblemType(MISSING_IDEMPOTENCY_KEY, _400, "It needs an Idempotency-Key"),
+        ProblemType("invalid_filter", _400, "No list can be filtered so"),
+        ProblemType("invalid_cursor", _400, "The cursor is none of this list"),
+        ProblemType("position_ahead", _400, "The log has no such position"),
         ProblemType(UNAUTHORIZED, HTTPStatus.UNAUTHORIZED, "The credential is no good"),
         ProblemType(FORBIDDEN, _403, "Your role does not allow that"),
         ProblemType(INSUFFICIENT_SCOPE, _403, "The token does not allow that"),
@@ -124,6 +127,7 @@ PROBLEMS: Final = _by_code(
         ProblemType("too_many_streams", _503, "Too many follow already"),
         ProblemType(JOBS_UNAVAILABLE, _503, "This process changes nothing"),
         ProblemType(DEPENDENCY_UNAVAILABLE, _503, "The database is not there"),
+        ProblemType("projection_behind", _503, "A list does not show that yet"),
     )
 )
 

@@ -185,10 +185,16 @@ def _mistakes(error: HTTPException) -> Iterator[Mistake]:
         return
     for each in cast("list[dict[str, object]]", error.extra):
         yield Mistake(
-            parameter=str(each.get("key", "")),
+            parameter=_on_the_wire(str(each.get("key", ""))),
             code="invalid_parameter",
             detail=storable(str(each.get("message", "")), 300),
         )
+
+
+def _on_the_wire(name: str) -> str:
+    """Return the parameter that an argument of that name reads."""
+    first, *rest = name.rstrip("_").split("_")
+    return first + "".join(map(str.capitalize, rest))
 
 
 __all__ = ["INSUFFICIENT_SCOPE", "MEDIA_TYPE", "as_problem", "render"]

@@ -21,7 +21,7 @@ class InvalidFilterError(InvalidRequestError):
         self.term = storable(term, _SHOWN)
         self.field = field
         told = f"{self.term!r}: {detail}" if term else detail
-        path = f"filter/{field}" if field else "filter"
+        path = f"filter.{field}" if field else "filter"
         super().__init__(INVALID_FILTER, path, told)
 
 
