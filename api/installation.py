@@ -22,6 +22,8 @@ from application.operators.projections import Projections
 from application.operators.quarantine import Quarantining
 from application.providers.configuring import ConfigureProviders
 from application.providers.limiting import LimitProviders
+from application.queues.control import ControlQueues
+from application.queues.drain import DrainWorker
 from application.roles import ROLES
 from projections.event_log import EventLog
 from projections.job_history import JobHistory
@@ -158,6 +160,16 @@ class Services(Protocol):
     @property
     def projections(self) -> Projections:
         """Pauses and resumes projections."""
+        ...
+
+    @property
+    def control_queues(self) -> ControlQueues:
+        """Pauses, resumes and limits queues."""
+        ...
+
+    @property
+    def drain_worker(self) -> DrainWorker:
+        """Has a worker claim nothing more."""
         ...
 
     @property

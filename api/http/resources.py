@@ -9,8 +9,10 @@ from api.http.contract.routes import routes as contract
 from api.http.intake import routes as intake
 from api.http.jobs.routes import routes as jobs
 from api.http.live.routes import routes as live
+from api.http.queues.routes import routes as queues
 from api.http.records.routes import routes as records
 from api.http.surface import Surface
+from api.http.workers.routes import routes as workers
 
 type RoutesOf = Callable[[Surface], Sequence[HTTPRouteHandler]]
 
@@ -19,5 +21,7 @@ RESOURCES: Final[tuple[RoutesOf, ...]] = (
     intake,
     jobs,
     live,
+    queues,
     records,
+    workers,
 )

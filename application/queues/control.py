@@ -13,6 +13,7 @@ from application.errors import (
     NotFoundError,
     VersionChangedError,
 )
+from application.once.commit import making
 from application.operators.instruction import Instruction, as_given
 from application.operators.refusals import DEFAULT_TENANT, About, Refusals
 from application.operators.taken import Deed, taken
@@ -112,7 +113,8 @@ class ControlQueues:
         if not instruction.sees(DEFAULT_TENANT):
             raise NotFoundError(_WHAT, name)
         meta = instruction.meta(as_given(f"{_WHAT}:{name}"))
-        done = self.rows.change(name, change, meta)
+        once = making(instruction.once, _WHAT, name)
+        done = self.rows.change(name, change, meta, once)
         if done is None:
             raise NotFoundError(_WHAT, name)
         return done

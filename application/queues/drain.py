@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from application.errors import ApplicationError, NotFoundError, StateConflictError
+from application.once.commit import making
 from application.operators.instruction import Instruction, as_given
 from application.operators.refusals import DEFAULT_TENANT, About, Refusals
 from application.operators.taken import Deed, taken
@@ -55,7 +56,8 @@ class DrainWorker:
             raise NotFoundError(_WHAT, boot)
         meta = instruction.meta(as_given(f"{_WHAT}:{boot}"))
         try:
-            done = self.rows.change(boot, _decide, meta)
+            once = making(instruction.once, _WHAT, boot)
+            done = self.rows.change(boot, _decide, meta, once)
         except IllegalTransitionError as error:
             remedy = "its jobs come back by themselves when their leases end"
             raise StateConflictError(_WHAT, boot, error.stage, remedy) from error

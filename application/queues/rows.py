@@ -5,6 +5,7 @@ from typing import Protocol
 
 import msgspec
 
+from application.unit import Once
 from domain.event import Instant, Meta
 from domain.operators.events import ActionTaken
 from domain.queues.queue import Queue
@@ -26,13 +27,14 @@ class QueueRows(Protocol):
     """Changes the row of a queue, alone with it and with its claims."""
 
     def change(
-        self, name: str, decide: Decide[Queue], meta: Meta
+        self, name: str, decide: Decide[Queue], meta: Meta, once: Once | None = None
     ) -> Changed[Queue] | None:
         """Return what was done, committed; None: there is no such queue.
 
         No claim of that queue that does not know of it is made after the answer.
 
         Raises:
+            AnsweredBeforeError: the request of that key was carried out before.
             CounterfoilError: what `decide` raised; nothing is written.
             DatabaseUnavailableError: nothing is known to be done.
         """
@@ -43,11 +45,12 @@ class WorkerRows(Protocol):
     """Changes the row of a worker process."""
 
     def change(
-        self, boot: str, decide: Decide[Worker], meta: Meta
+        self, boot: str, decide: Decide[Worker], meta: Meta, once: Once | None = None
     ) -> Changed[Worker] | None:
         """Return what was done, committed; None: there is no such process.
 
         Raises:
+            AnsweredBeforeError: the request of that key was carried out before.
             CounterfoilError: what `decide` raised; nothing is written.
             DatabaseUnavailableError: nothing is known to be done.
         """

@@ -15,8 +15,8 @@ from msgspec.structs import replace
 from domain.errors import IllegalTransitionError
 from domain.event import Instant
 
-SILENT_AFTER: Final = timedelta(seconds=45)
-"""Three heartbeats that were not heard: nobody counts on it any more."""
+SILENT_AFTER: Final = timedelta(seconds=60)
+"""Four heartbeats that were not heard: nobody counts on it any more."""
 
 ALIVE: Final = "alive"
 DRAINING: Final = "draining"

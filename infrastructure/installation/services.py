@@ -18,6 +18,8 @@ from application.operators.projections import Projections
 from application.operators.quarantine import Quarantining
 from application.providers.configuring import ConfigureProviders
 from application.providers.limiting import LimitProviders
+from application.queues.control import ControlQueues
+from application.queues.drain import DrainWorker
 from domain.errors import CounterfoilError
 from infrastructure.errors import translated, where
 from infrastructure.extensions.extensions import Extensions
@@ -32,6 +34,7 @@ from infrastructure.once.answers import PostgresAnswers
 from infrastructure.postgres.database import Database
 from infrastructure.projecting.builds.builds import Builds
 from infrastructure.projecting.waiting import PATIENCE_SECONDS, at_least
+from infrastructure.queues.wiring import control_queues_over, drain_worker_over
 from infrastructure.telemetry import emit
 from projections.event_log import EventLog
 from projections.job_history import JobHistory
@@ -143,6 +146,16 @@ class Services:
     def builds(self) -> Builds:
         """Makes read models anew, and compares them with folds of the log."""
         return Builds(self.database)
+
+    @property
+    def control_queues(self) -> ControlQueues:
+        """Pauses, resumes and limits queues."""
+        return control_queues_over(self.database, self.parts.units)
+
+    @property
+    def drain_worker(self) -> DrainWorker:
+        """Has a worker claim nothing more."""
+        return drain_worker_over(self.database, self.parts.units)
 
     def translated(self, error: Exception) -> CounterfoilError | None:
         """Return a fault of the machine in our words; None: it is none."""

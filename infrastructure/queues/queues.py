@@ -7,6 +7,7 @@ waits until those under way are over, and none is made meanwhile.
 from typing import Final
 
 from application.queues.rows import Changed, Decide
+from application.unit import Once
 from domain.event import Meta
 from domain.queues.queue import STANDARD, Queue, QueuePause
 from infrastructure.postgres.batch_store import Connections
@@ -53,12 +54,12 @@ class PostgresQueues:
         self._connections = connections
 
     def change(
-        self, name: str, decide: Decide[Queue], meta: Meta
+        self, name: str, decide: Decide[Queue], meta: Meta, once: Once | None = None
     ) -> Changed[Queue] | None:
         """See `QueueRows.change`."""
         if "\x00" in name or not name.isprintable():
             return None
-        return change(self._connections, _QueueRow(name), decide, meta)
+        return change(self._connections, _QueueRow(name), decide, meta, once)
 
 
 class _QueueRow:

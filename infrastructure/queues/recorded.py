@@ -12,10 +12,13 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 import psycopg
 
+from application.once.commit import refuse_key
 from application.queues.rows import Changed, Decide
+from application.unit import KeyRefused, Once
 from domain.event import Meta
 from infrastructure.errors import DatabaseUnavailableError
 from infrastructure.ids import new_id
+from infrastructure.once.keys import Taken, keep, require, take
 from infrastructure.postgres.batch_store import RACES, Connections
 from infrastructure.postgres.database import Connection, transaction
 from infrastructure.postgres.heads.table import instant
@@ -48,15 +51,20 @@ class Row[S](Protocol):
 
 
 def change[S](
-    connections: Connections, row: Row[S], decide: Decide[S], meta: Meta
+    connections: Connections,
+    row: Row[S],
+    decide: Decide[S],
+    meta: Meta,
+    once: Once | None = None,
 ) -> Changed[S] | None:
     """Return what was done, committed; None: there is no such row.
 
     Raises:
+        AnsweredBeforeError: the key's request was carried out before.
         CounterfoilError: what `decide` raised; nothing is written.
         DatabaseUnavailableError: nothing is known to be done.
     """
-    one = _Change(row, decide, meta)
+    one = _Change(row, decide, meta, once)
     give_up_at = time.monotonic() + PATIENCE_SECONDS
     pause = 0.01
     while True:
@@ -79,15 +87,19 @@ def change[S](
 class _Change[S]:
     """One change on its way to be committed, over however many connections."""
 
-    def __init__(self, row: Row[S], decide: Decide[S], meta: Meta) -> None:
+    def __init__(
+        self, row: Row[S], decide: Decide[S], meta: Meta, once: Once | None
+    ) -> None:
         self._row = row
         self._decide = decide
         self._meta = meta
+        self._once = once
         self._stream: UUID = new_id()
         self._was_sent = False
 
     def run(self, connection: Connection) -> Changed[S] | None:
         with transaction(connection):
+            taken = self._taken(connection)
             self._row.lock(connection)
             before = self._row.read(connection)
             if before is None:
@@ -103,4 +115,23 @@ class _Change[S]:
                 self._row.write(connection, after)
             self._was_sent = True
             position = remark(connection, event, self._meta, self._stream)
+            if taken is not None:
+                keep(connection, taken, taken.once.answer())
         return Changed(after=after, position=position)
+
+    def _taken(self, connection: Connection) -> Taken | None:
+        """Return the key, which comes before every other lock.
+
+        After a lost answer the key may be kept already, by this very change: then the
+        record of it is found.
+        """
+        if self._once is None:
+            return None
+        if not self._was_sent:
+            return require(connection, self._once)
+        taken = take(connection, self._once, waits=True)
+        if isinstance(taken, KeyRefused):
+            if position_of(connection, self._stream) is None:
+                refuse_key(taken)
+            return None
+        return taken

@@ -4,6 +4,7 @@ from typing import Final
 from uuid import UUID
 
 from application.queues.rows import Changed, Decide
+from application.unit import Once
 from domain.event import Meta
 from domain.queues.worker import Worker
 from infrastructure.postgres.batch_store import Connections
@@ -45,14 +46,14 @@ class PostgresWorkers:
         self._connections = connections
 
     def change(
-        self, boot: str, decide: Decide[Worker], meta: Meta
+        self, boot: str, decide: Decide[Worker], meta: Meta, once: Once | None = None
     ) -> Changed[Worker] | None:
         """See `WorkerRows.change`."""
         try:
             row = _WorkerRow(UUID(boot))
         except ValueError:
             return None
-        return change(self._connections, row, decide, meta)
+        return change(self._connections, row, decide, meta, once)
 
 
 class _WorkerRow:

@@ -8,6 +8,8 @@ from projections.queries.holders import FeedHolders
 from projections.queries.jobs import JobRecords
 from projections.queries.letters import Letters
 from projections.queries.outbox.lag import OutboxLag
+from projections.queries.processing.queues import QueueList
+from projections.queries.processing.workers import WorkerList
 from projections.queries.projections import ProjectionList
 from projections.queries.records.audit import AuditList
 from projections.queries.records.deliveries import DeliveryList
@@ -52,6 +54,10 @@ class Queries:
     """What waits to be published, now and over time."""
     projections: ProjectionList
     """Where projections stand."""
+    queues: QueueList
+    """Pauses and limits, what runs and what is due."""
+    workers: WorkerList
+    """Processes that claim jobs."""
 
 
 def queries_over(lend: Lend) -> Queries:
@@ -73,4 +79,6 @@ def queries_over(lend: Lend) -> Queries:
         audit=AuditList(lend),
         outbox=OutboxLag(lend),
         projections=ProjectionList(lend),
+        queues=QueueList(lend),
+        workers=WorkerList(lend),
     )

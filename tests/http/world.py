@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 
 from hypothesis import strategies as st
 
+from infrastructure.processor.heartbeat import register
+from infrastructure.processor.identity import this_process
 from tests.fixtures.http import Api
 
 
@@ -36,4 +38,13 @@ def lived_in(api: Api) -> Generator[World]:
             " counterfoil.enqueue(jsonb_build_object('kind', 'mail', 'args',"
             " jsonb_build_object('n', n))) e"
         ).fetchall()
-    yield World({"job_id": [str(row[0]) for row in rows]})
+        register(connection, this_process(), ["mail"])
+        workers = connection.execute("SELECT boot_id FROM counterfoil.workers")
+        boots = [f"wrk_{boot}" for (boot,) in workers]
+    yield World(
+        {
+            "job_id": [str(row[0]) for row in rows],
+            "queue": ["bulk", "default"],
+            "worker_id": boots,
+        }
+    )

@@ -97,6 +97,7 @@ PROBLEMS: Final = _by_code(
         ProblemType("unique_job_active", _409, "A live job has the same unique key"),
         ProblemType("idempotency_key_reused", _409, "The key is another request's"),
         ProblemType("idempotency_in_progress", _409, "The key's request is running"),
+        ProblemType("queue_paused", _409, "Somebody has paused the queue already"),
         ProblemType("order_busy", _409, "Somebody holds the order's key"),
         ProblemType("key_busy", _409, "Somebody holds the unique key"),
         ProblemType(

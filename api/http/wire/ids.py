@@ -19,6 +19,7 @@ class Prefix(StrEnum):
     PERSON = "usr"
     CALLBACK = "cbk"
     MESSAGE = "out"
+    WORKER = "wrk"
 
 
 def told(prefix: Prefix, id_: UUID) -> str:

@@ -1,0 +1,1 @@
+"""What processes do: queues with their pauses and limits, and the workers."""
