@@ -13,6 +13,8 @@ import msgspec
 
 from application.job_kinds import AnyKind, least_lease_seconds
 from application.policies import (
+    BULK,
+    BULK_OPERATION,
     CRITICAL,
     FULFILLMENT,
     GOODS_DELIVERY,
@@ -32,13 +34,14 @@ PRODUCT_NAMES: Final = frozenset(
         FULFILLMENT,
         GOODS_DELIVERY,
         GOODS_RECONCILE,
+        BULK_OPERATION,
         "periodic_task",
     }
 )
 """Names of the product's own kinds, also of those that its design has promised: a
 name is stored for ever, so one that is taken could never be given back."""
 
-QUEUES: Final = (CRITICAL, "default", "bulk")
+QUEUES: Final = (CRITICAL, "default", BULK)
 """What `counterfoil worker` claims."""
 
 MOST_ATTEMPTS: Final = 1_000

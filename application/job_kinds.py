@@ -45,9 +45,9 @@ class JobKind[Args: msgspec.Struct]:
     concurrency_limit: int = 1
     """How many jobs of one serial key may run at once."""
     record: Callable[[Args], UUID] | None = None
-    """The operation or delivery whose events follow the job's, if it has one."""
+    """What follows the job: an operation, a delivery or a bulk operation, if any."""
     record_kind: StreamKind = StreamKind.OPERATION
-    """Which of the two its records are."""
+    """Which of them its records are."""
 
     def __post_init__(self) -> None:
         """Refuse a lease that a single slow call could outlast.

@@ -7,6 +7,7 @@
  (where it can be looked up)  ► goods_reconcile   likewise
  a delivery is over, or an    ► order_completion  one per delivery or operation
  operation beside deliveries
+ bulk.requested, .started     ► bulk_operation   one per bulk operation at a time
 
 The jobs of a paid order and of a refund are born by SQL inside the shop's own
 transaction; a property test holds the SQL to `fan_out` and `refund`.  An operator's
@@ -43,8 +44,15 @@ GOODS_RECONCILE: Final = "goods_reconcile"
 ORDER_COMPLETION: Final = "order_completion"
 """Kind of the job that sees whether everything of an order with goods is over."""
 
+BULK_OPERATION: Final = "bulk_operation"
+"""Kind of the job that previews a bulk operation, or carries it out."""
+
 CRITICAL: Final = "critical"
 """Queue of everything that a customer has paid for and waits for."""
+
+
+BULK: Final = "bulk"
+"""Queue of what nobody waits for at a counter."""
 
 
 def jobs_after(
@@ -196,6 +204,22 @@ def complete(order: UUID, cause: UUID, now: Instant) -> Enqueue:
         priority=1,
         run_at=now,
     )
+
+
+def bulk(operation: UUID, now: Instant) -> Enqueue:
+    """Return the job that previews a bulk operation, or carries it out."""
+    return Enqueue(
+        kind=BULK_OPERATION,
+        args={"bulk_id": str(operation)},
+        queue=BULK,
+        run_at=now,
+        unique_key=bulk_key_of(operation),
+    )
+
+
+def bulk_key_of(operation: UUID) -> str:
+    """Return the unique key of the job that serves a bulk operation."""
+    return f"{BULK_OPERATION}:{operation}"
 
 
 def access_key_of(order_id: str) -> str:

@@ -25,6 +25,8 @@ class StreamKind(IntEnum):
     MAINTENANCE = 6
     REMARK = 7
     """A stream of one event and without a head: nothing to lock."""
+    BULK = 8
+    """Locked last: whatever an item is about comes before it."""
 
 
 class State(msgspec.Struct, frozen=True, kw_only=True):

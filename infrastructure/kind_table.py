@@ -1,16 +1,14 @@
 """Every kind that this installation knows, told without a database."""
 
-from contextlib import AbstractContextManager
 from typing import Final
 
 from application.job_kinds import KindTable, line_of
 from domain.event import Actor
-from infrastructure.errors import DatabaseUnavailableError
+from infrastructure.bulk.kinds import NoConnections
 from infrastructure.extensions.extensions import Extensions
 from infrastructure.ids import new_id
 from infrastructure.kinds import Parts, product_kinds
 from infrastructure.postgres.batch_store import BatchStore
-from infrastructure.postgres.database import Connection
 from infrastructure.postgres.streams import PostgresStreams
 
 PRODUCT: Final = "counterfoil"
@@ -25,22 +23,9 @@ def kind_table(extensions: Extensions) -> KindTable:
     )
 
 
-class _NoDatabase:
-    """Lends nothing: kinds are told here, not run."""
-
-    def connection(self) -> AbstractContextManager[Connection]:
-        """Refuse.
-
-        Raises:
-            DatabaseUnavailableError: always.
-        """
-        detail = "kinds are told without one"
-        raise DatabaseUnavailableError(detail)
-
-
 _PARTS: Final = Parts(
-    streams=PostgresStreams(_NoDatabase()),
-    units=BatchStore(_NoDatabase()),
+    streams=PostgresStreams(NoConnections()),
+    units=BatchStore(NoConnections()),
     ids=new_id,
     panel=None,
     username_prefix="",

@@ -5,6 +5,7 @@ order_refund      decides what a refund takes back
 order_completion  sees whether everything of an order with goods is over
 fulfillment       carries one operation to the panel
 goods_…           buy goods, and ask what became of purchases (`infrastructure.goods`)
+bulk_operation    previews and carries out bulk operations (`infrastructure.bulk`)
 """
 
 from dataclasses import dataclass
@@ -29,7 +30,9 @@ from domain.event import Actor
 from domain.jobs.backoff import Backoff
 from domain.jobs.verdict import Budget
 from domain.stream import StreamKind
+from infrastructure.bulk.kinds import bulk_kind
 from infrastructure.goods.kinds import NO_GOODS, Goods, goods_kinds
+from infrastructure.postgres.batch_store import Connections
 
 MOST_ATTEMPTS: Final = 12
 """Of paid work: an hour and a half of failures before a person is asked."""
@@ -46,6 +49,8 @@ class Parts:
     """None: no panel is set, so its jobs wait until one is."""
     goods: Goods | None = None
     """None: no key ring is set, so deliveries of goods wait until one is."""
+    connections: Connections | None = None
+    """For bulk operations; None: theirs are told, but not run."""
     username_prefix: str
     actor: Actor
     """Whom the log names for what handlers record."""
@@ -56,13 +61,17 @@ def product_kinds(parts: Parts) -> Kinds:
     goods = goods_kinds(
         parts.goods or NO_GOODS, parts.streams, parts.units, parts.ids, parts.actor
     )
-    return by_name(
+    known: dict[str, AnyKind] = {}
+    bulk = bulk_kind(parts.connections, parts.streams, known, parts.ids, parts.actor)
+    known |= by_name(
         _order_fanout(parts),
         _order_refund(parts),
         _order_completion(parts),
         _fulfillment(parts),
         *goods,
+        bulk,
     )
+    return known
 
 
 def runnable_kinds(parts: Parts) -> Kinds:
@@ -75,6 +84,8 @@ def runnable_kinds(parts: Parts) -> Kinds:
 
 
 def _can_ask(parts: Parts, kind: AnyKind) -> bool:
+    if kind.record_kind is StreamKind.BULK:
+        return parts.connections is not None
     if not kind.asks_provider:
         return True
     if kind.record_kind is StreamKind.DELIVERY:

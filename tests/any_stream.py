@@ -6,6 +6,8 @@ the whole log has to find the aggregate by the event.
 
 from typing import TypeIs, assert_never
 
+from domain.bulk import aggregate as bulk
+from domain.bulk import events as bulk_events
 from domain.entitlement import aggregate as entitlement
 from domain.entitlement import events as entitlement_events
 from domain.entitlement.state import Entitlement
@@ -51,6 +53,9 @@ def evolve(state: State, event: Event) -> State:
         case maintenance.MaintenanceWindow():
             if _of_window(event):
                 return maintenance.evolve(state, event)
+        case bulk.BulkOperation():
+            if _of_bulk(event):
+                return bulk.evolve(state, event)
         case operator_events.Remark():
             if _of_operator(event):
                 return operator_events.evolve(state, event)
@@ -83,6 +88,10 @@ def _of_window(event: Event) -> TypeIs[maintenance_events.MaintenanceEvent]:
     return vars(maintenance_events).get(type(event).__name__) is type(event)
 
 
+def _of_bulk(event: Event) -> TypeIs[bulk_events.BulkEvent]:
+    return vars(bulk_events).get(type(event).__name__) is type(event)
+
+
 def _of_operator(event: Event) -> TypeIs[operator_events.OperatorEvent]:
     return vars(operator_events).get(type(event).__name__) is type(event)
 
@@ -102,6 +111,8 @@ def unborn(kind: StreamKind) -> State:
             return jobs.Job()
         case StreamKind.MAINTENANCE:
             return maintenance.MaintenanceWindow()
+        case StreamKind.BULK:
+            return bulk.BulkOperation()
         case StreamKind.REMARK:
             return operator_events.Remark()
         case _:

@@ -64,7 +64,7 @@ class Action:
     verb: str
     names: Mapping[StreamKind, str]
     """What the audit calls it, by the kind of the record that the job serves; under
-    that of jobs, without one."""
+    that of jobs, without one, or with one of another kind."""
     decide: Decide
     permission: Permission
     """What whoever asks for it must be allowed."""
@@ -135,8 +135,9 @@ class Action:
     def _deed(self, target: Target, key: str) -> Deed:
         ref, record = _named(target, key), target.record
         refs = tuple(each for each in (target.job, record) if each is not None)
+        kind = StreamKind.JOB if record is None else record.kind
         return Deed(
-            action=self.names[StreamKind.JOB if record is None else record.kind],
+            action=self.names.get(kind, self.names[StreamKind.JOB]),
             target_kind=ref.kind.name.lower(),
             target=str(ref.id),
             refs=refs,

@@ -21,6 +21,7 @@ import msgspec
 
 from application.operators.refusals import DEFAULT_TENANT
 from application.unit import Group, Ids, Locked, Refused, UnitOfWork, Written
+from domain.bulk.aggregate import BulkOperation
 from domain.entitlement.state import Entitlement
 from domain.event import Instant, JsonObject, Meta
 from domain.fulfillment.aggregate import FulfillmentOperation
@@ -156,6 +157,7 @@ _FIGURES: Final[Mapping[type[State], tuple[str, ...]]] = {
     ),
     Order: ("stage", "kind", "currency", "amount_minor", "discount_minor"),
     MaintenanceWindow: ("stage", "scope", "source", "expected_return"),
+    BulkOperation: ("stage", "action", "items", "verdicts", "code"),
 }  # fmt: skip
 """What is shown of each state, by its members; of others their version alone."""
 

@@ -1,8 +1,8 @@
-"""The record that a job serves: an operation or a delivery, whichever its kind has.
+"""The record that a job serves: an operation, a delivery or a bulk operation.
 
 Whoever ends or moves a job moves its record in the same transaction (mechanisms 25).
 What a record then has to say is told where it is at home, in `fulfillment.record` and
-in `goods.record`; this module only finds out which of the two it is.
+in `goods.record`; this module only finds out which of them it is.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,7 +16,9 @@ from application.fulfillment.standing import standing as operations_standing
 from application.goods import record as deliveries
 from application.goods.standing import standing as deliveries_standing
 from application.job_kinds import AnyKind
+from application.records import bulk
 from application.unit import Head, Locked
+from domain.bulk.aggregate import BulkOperation
 from domain.event import Instant
 from domain.fulfillment.aggregate import FulfillmentOperation, Stage
 from domain.goods.state import GoodsDelivery
@@ -87,6 +89,8 @@ def record_change(
     operation's handler says it all; a delivery's says what the provider answered, and
     what that leaves open follows the job.
     """
+    if isinstance(head.state, BulkOperation):
+        return bulk.record_change(ref, head, after)
     if not isinstance(head.state, GoodsDelivery):
         followed = operations.record_change(ref, head, after)
         return followed if told is None else (told,)

@@ -36,6 +36,13 @@ QUEUE_RESUMED: Final = "queue.resumed"
 QUEUE_LIMITED: Final = "queue.limited"
 WORKER_DRAINED: Final = "worker.drained"
 
+BULK_REQUESTED: Final = "bulk.requested"
+BULK_APPROVED: Final = "bulk.approved"
+BULK_STARTED: Final = "bulk.started"
+BULK_PAUSED: Final = "bulk.paused"
+BULK_RESUMED: Final = "bulk.resumed"
+BULK_CANCELLED: Final = "bulk.cancelled"
+
 CALLBACK_REPLAYED: Final = "panel.webhook.replayed"
 
 PROVIDER_CONFIGURED: Final = "provider.configured"

@@ -93,6 +93,7 @@ def _parts(
         ids=new_id,
         panel=panel,
         username_prefix=settings.panel_username_prefix,
+        connections=database,
         actor=_actor(),
         goods=goods_of(settings, database, guarding),
     )

@@ -13,9 +13,9 @@ lock all heads in the global order ─► let every group decide ─► write �
 
 import random
 import time
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 from uuid import UUID
 
 import psycopg
@@ -31,6 +31,7 @@ from infrastructure.postgres.appending import (
     write,
 )
 from infrastructure.postgres.database import Connection, is_gone, transaction
+from infrastructure.postgres.groups.with_rows import GroupWithRows, Rows
 from infrastructure.postgres.heads.table import number, text, uuid
 from infrastructure.postgres.locking import lock
 
@@ -192,7 +193,11 @@ class _Unit:
                 if not isinstance(answer, Refused) and answer
             ]
             self.has_sent = bool(decided or keys)
+            for each in self._with_rows():
+                each.rows.before(connection)
             positions = write(connection, decided, self._commit_id) if decided else {}
+            for each in self._with_rows():
+                each.rows.after(connection, each.changes, each.position(positions))
             self._keep_keys(connection, keys)
         return self._results(positions)
 
@@ -219,6 +224,13 @@ class _Unit:
             answer = self._last[n]
             if isinstance(taken, Taken) and not isinstance(answer, Refused):
                 keep(connection, taken, taken.once.answer(answer))
+
+    def _with_rows(self) -> Iterator["_Beside"]:
+        """Yield the rows of groups that are not refused."""
+        for group, answer in zip(self._groups, self._last, strict=True):
+            rows = group.rows if isinstance(group, GroupWithRows) else None
+            if rows is not None and not isinstance(answer, Refused):
+                yield _Beside(rows, answer)
 
     def _keep_room(self, connection: Connection) -> None:
         """Refuse what needs room and has none; room is kept until the commit."""
@@ -247,10 +259,22 @@ class _Unit:
             if isinstance(answer, Refused)
             else Written(
                 answer,
-                max((positions.get(each.ref.id, 0) for each in answer), default=0),
+                _position(answer, positions),
             )
             for answer in self._last
         ]
+
+
+class _Beside(NamedTuple):
+    rows: Rows
+    changes: "tuple[Change, ...]"
+
+    def position(self, positions: dict[UUID, int]) -> int:
+        return _position(self.changes, positions)
+
+
+def _position(changes: "tuple[Change, ...]", positions: dict[UUID, int]) -> int:
+    return max((positions.get(each.ref.id, 0) for each in changes), default=0)
 
 
 def _is_machine(error: psycopg.Error) -> bool:

@@ -9,6 +9,7 @@ from typing import Final
 
 import msgspec
 
+from domain.bulk import events as bulk_events
 from domain.entitlement import events as entitlement_events
 from domain.event import Event, Meta
 from domain.fulfillment import events as fulfillment_events
@@ -27,6 +28,7 @@ _MODULES = (
     job_events,
     maintenance_events,
     operator_events,
+    bulk_events,
 )
 
 EVENT_CLASSES: Final[Mapping[str, type[Event]]] = {

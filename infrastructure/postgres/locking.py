@@ -4,7 +4,7 @@ One statement, so one round trip: each kind waits for the count of the one befor
 which says in SQL that all of those are locked, and the clock waits for the last.
 
     orders ─► entitlements ─► operations ─► deliveries ─► jobs ─► dead jobs
-                                                      ─► maintenance ─► clock
+                                     ─► maintenance ─► bulk operations ─► clock
 
 One statement is one snapshot.  It finds every head that was committed before it, in
 its latest version.  What a snapshot cannot follow is a job that dies or is brought
@@ -21,6 +21,7 @@ from domain.event import Instant
 from domain.stream import Ref, StreamKind
 from infrastructure.postgres.arrays import UuidArray
 from infrastructure.postgres.database import Connection
+from infrastructure.postgres.heads.bulk import BULK
 from infrastructure.postgres.heads.deliveries import DELIVERIES
 from infrastructure.postgres.heads.entitlements import ENTITLEMENTS
 from infrastructure.postgres.heads.jobs import JOBS, READ_DEAD
@@ -39,6 +40,7 @@ TABLES: Final[Mapping[StreamKind, HeadTable]] = {
     StreamKind.DELIVERY: DELIVERIES,
     StreamKind.JOB: JOBS,
     StreamKind.MAINTENANCE: MAINTENANCE,
+    StreamKind.BULK: BULK,
 }
 """In the order of the locks; a remark has no head."""
 

@@ -4,6 +4,8 @@ What is unfinished or dead, and what it waits for right now, is told by the head
 (`projections.job_list`); this list is as old as its position, and complete.
 """
 
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
@@ -14,7 +16,7 @@ from psycopg.rows import scalar_row
 
 from projections.connections import Lend
 from projections.queries.listing import Listing
-from projections.queries.page import Page
+from projections.queries.page import MOST, Page
 from projections.queries.terms import (
     INVALID_FILTER,
     MOST_VALUES,
@@ -101,6 +103,43 @@ class JobRecords:
                 it for term in asked.terms for it in _terms(look, term, asked)
             )
             return JOBS.read(look, msgspec.structs.replace(asked, terms=terms))
+
+    @contextmanager
+    def at_one_moment(self, terms: tuple[Term, ...]) -> Generator["JobsOfOneMoment"]:
+        """Give all jobs that fit, as of one moment, which ends with the block.
+
+        Raises:
+            InvalidRequestError: names the member and what would be right.
+        """
+        asked = Asked(terms=terms, limit=MOST, is_oldest_first=True)
+        check(asked, _ASKED, leading=JOBS.order[0][0], conditions=JOBS.conditions)
+        with reading(self.lend, JOBS.name) as look:
+            meant = tuple(it for term in terms for it in _terms(look, term, asked))
+            yield JobsOfOneMoment(look, msgspec.structs.replace(asked, terms=meant))
+
+
+@dataclass(frozen=True, slots=True)
+class JobsOfOneMoment:
+    """One list, page after page, in one snapshot: it blocks nobody."""
+
+    look: Reading
+    asked: Asked
+
+    @property
+    def position(self) -> int:
+        """How far the list had followed the log."""
+        return self.look.position
+
+    def pages(self) -> Iterator[Sequence[UUID]]:
+        """Yield the ids of jobs, oldest first, some at a time."""
+        asked = self.asked
+        while True:
+            page = JOBS.read(self.look, asked)
+            if page.items:
+                yield [row.stream_id for row in page.items]
+            if page.next is None:
+                return
+            asked = msgspec.structs.replace(asked, after=page.next)
 
 
 def _terms(look: Reading, term: Term, asked: Asked) -> tuple[Term, ...]:

@@ -50,7 +50,8 @@ def test_without_a_panel_a_worker_says_so_once_and_leaves_its_jobs_alone(
     told = [line["event"] for line in lines]
     assert told.count("digital goods delivery disabled") == 1
     (kinds,) = connection.execute("SELECT kinds FROM counterfoil.workers").fetchall()
-    assert kinds == (["order_fanout", "order_refund", "order_completion"],)
+    own = ["order_fanout", "order_refund", "order_completion", "bulk_operation"]
+    assert kinds == (own,)
 
 
 KEYS = f"k1:{base64.b64encode(bytes(range(32))).decode()}"
@@ -76,7 +77,8 @@ def test_with_a_panel_and_a_key_ring_nothing_is_missing(
     connection = database.connect()
     ((kinds,),) = connection.execute("SELECT kinds FROM counterfoil.workers").fetchall()
     access = {"fulfillment", "order_fanout", "order_refund", "order_completion"}
-    assert set(kinds) == access | {"goods_delivery", "goods_reconcile"}
+    goods = {"goods_delivery", "goods_reconcile"}
+    assert set(kinds) == access | goods | {"bulk_operation"}
 
 
 def test_a_given_database_is_listened_to_where_the_setting_says(

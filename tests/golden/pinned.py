@@ -18,6 +18,7 @@ from domain.jobs import events as jobs
 from domain.maintenance import events as maintenance
 from domain.operators import events as operators
 from domain.order import events as order
+from tests.golden.pinned_bulk import BULK
 from tests.golden.pinned_goods import GOODS
 from tests.golden.pinned_guards import GUARDS
 
@@ -334,5 +335,6 @@ PINNED: dict[tuple[str, int], Event] = {
         *MAINTENANCE,
         *OPERATORS,
         *GUARDS,
+        *BULK,
     )
 }

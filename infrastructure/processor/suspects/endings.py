@@ -9,6 +9,7 @@ from typing import Final
 
 import msgspec
 
+from domain.bulk.aggregate import BulkOperation
 from domain.entitlement.state import Entitlement
 from domain.fulfillment.aggregate import FulfillmentOperation
 from domain.goods.state import GoodsDelivery
@@ -38,6 +39,7 @@ _STATES: Final[Mapping[StreamKind, type[State]]] = {
     StreamKind.JOB: Job,
     StreamKind.MAINTENANCE: MaintenanceWindow,
     StreamKind.REMARK: Remark,
+    StreamKind.BULK: BulkOperation,
 }
 _OUTCOMES: Final = {found.__name__: found for found in OUTCOME_SHAPES}
 _OTHERS: Final = {"Interrupted": Interrupted, "Unfit": Unfit}

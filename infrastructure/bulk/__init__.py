@@ -1,0 +1,1 @@
+"""Bulk operations in PostgreSQL: their items, and what they are chosen from."""

@@ -1,0 +1,1 @@
+"""Groups of the batch store with more beside their changes."""

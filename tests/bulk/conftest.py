@@ -1,0 +1,5 @@
+"""The stage on which bulk operations are played."""
+
+from tests.bulk.stage import stage
+
+__all__ = ["stage"]
