@@ -63,3 +63,5 @@ class Meta(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fal
     trace: str | None = None
     role: str | None = None
     """Of the person who asked for it, when they asked as somebody with a role."""
+    action: str | None = None
+    """The action that it is part of, whose `operator.action_taken` tells the whole."""

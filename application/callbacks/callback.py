@@ -18,7 +18,11 @@ import msgspec
 
 from application.providers.sealing import Place, Sealed
 from domain.event import Instant, Meta
-from domain.operators.events import CallbackContradicted, CallbackReplayed
+from domain.operators.events import (
+    ActionTaken,
+    CallbackContradicted,
+    CallbackReplayed,
+)
 
 ACCEPTED: Final = "accepted"
 DUPLICATE: Final = "duplicate"
@@ -81,13 +85,13 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
     """Of the last event that it caused; 0: none."""
 
 
-type CallbackEvent = CallbackContradicted | CallbackReplayed
+type CallbackEvent = CallbackContradicted | CallbackReplayed | ActionTaken
 
 
 class Remarked(msgspec.Struct, frozen=True):
-    """A fact that is recorded beside what became of a callback."""
+    """Facts that are recorded beside what became of a callback."""
 
-    event: CallbackEvent
+    events: tuple[CallbackEvent, ...]
     meta: Meta
 
 
@@ -111,7 +115,7 @@ class CallbackBook(Protocol):
     ) -> Callback:
         """Commit what became of it, and return it as it stands.
 
-        What is accepted stays so.
+        What is accepted stays so; then only the actions of people are recorded.
 
         Raises:
             DatabaseUnavailableError: nothing is known to be marked.

@@ -1,7 +1,7 @@
 """A callback arrives: recorded by its signature, once, and told to its delivery."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
@@ -146,9 +146,11 @@ class RecordCallback:
         callback: Callback,
         provider: Provider,
         body: bytes,
-        *remarks: Remarked,
+        also: Callable[[Told], Remarked] | None = None,
     ) -> Receipt:
         """Return what followed from a kept one, which is marked with it.
+
+        `also` is recorded with that: what a person did, by what became of it.
 
         Raises:
             DatabaseUnavailableError: it may have been told already.
@@ -159,9 +161,9 @@ class RecordCallback:
             told = Told(status=status, code=said.code)
         else:
             told = self.tell(callback, said)
-        marked = self.callbacks.mark(
-            callback, told, (*remarks, *_evidence(callback, told))
-        )
+        remarks = () if also is None else (also(told),)
+        evidence = _evidence(callback, told)
+        marked = self.callbacks.mark(callback, told, (*remarks, *evidence))
         return Receipt(
             callback_id=marked.id,
             status=marked.status,
@@ -188,4 +190,4 @@ def _evidence(callback: Callback, told: Told) -> tuple[Remarked, ...]:
         correlation_id=f"callback:{callback.id}",
         causation=Causation(request_id=f"callback:{callback.id}"),
     )
-    return (Remarked(event, meta),)
+    return (Remarked((event,), meta),)

@@ -1,7 +1,7 @@
 """A person tells a callback again that had come to nothing."""
 
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
 from application.callbacks.callback import (
@@ -9,6 +9,7 @@ from application.callbacks.callback import (
     Callback,
     CallbackBook,
     Remarked,
+    Told,
 )
 from application.callbacks.record import Receipt, RecordCallback
 from application.errors import (
@@ -18,9 +19,15 @@ from application.errors import (
     StateConflictError,
 )
 from application.operators.instruction import Instruction, as_given
-from application.operators.refusals import About, Refusals
+from application.operators.refusals import About, Refusals, about_nothing
+from application.operators.taken import Deed, taken
 from application.providers.sealing import Unopened
-from domain.operators.events import ActionRefused, CallbackReplayed
+from domain.access.permissions import Permission
+from domain.operators.actions import CALLBACK_REPLAYED
+from domain.operators.events import ActionRefused, ActionTaken, CallbackReplayed
+
+if TYPE_CHECKING:
+    from domain.event import JsonObject
 
 WHAT: Final = "callback"
 REPLAY: Final = "replay_callback"
@@ -46,27 +53,33 @@ class ReplayCallback:
         """Return what followed from the callback of that id this time.
 
         Raises:
-            NotFoundError: there is no such callback, or its provider is gone.
+            ForbiddenError: whoever asks may not.
+            NotFoundError: they have no such callback, or its provider is gone.
             StateConflictError: it is neither failed nor ignored,
                 or its body does not open with the keys here.
             NoKeyError: there are no keys here.
             DatabaseUnavailableError: it may have been told already.
         """
-        callback = self._found(key)
+        callback = self._found(key, instruction)
         try:
+            instruction.require(Permission.WEBHOOKS_WRITE)
             return self._replayed(callback, key, instruction)
         except ApplicationError as error:
             refused = ActionRefused(
                 action=REPLAY, target=as_given(key), code=error.code
             )
-            self.refusals.record(refused, instruction, _about(callback, key))
+            about = _about(callback, key, instruction)
+            self.refusals.record(refused, instruction, about)
             raise
 
-    def _found(self, key: str) -> Callback | None:
+    def _found(self, key: str, instruction: Instruction) -> Callback | None:
+        """Return the callback of that id, if it is one of theirs."""
         try:
-            return self.callbacks.find(UUID(key.strip()))
+            found = self.callbacks.find(UUID(key.strip()))
         except ValueError:
             return None
+        is_theirs = found is not None and instruction.sees(found.tenant_id)
+        return found if is_theirs else None
 
     def _replayed(
         self, callback: Callback | None, key: str, instruction: Instruction
@@ -85,7 +98,11 @@ class ReplayCallback:
             callback=callback.id,
             before=callback.code or callback.status,
         )
-        replayed = Remarked(event, instruction.meta(f"callback:{callback.id}"))
+        meta = instruction.meta(f"callback:{callback.id}")
+
+        def replayed(told: Told) -> Remarked:
+            return Remarked((event, _record(callback, told)), meta)
+
         return self.record.follow(callback, provider, body, replayed)
 
     def _body(self, callback: Callback) -> bytes:
@@ -99,7 +116,15 @@ class ReplayCallback:
         return body
 
 
-def _about(callback: Callback | None, key: str) -> About:
+def _record(callback: Callback, told: Told) -> ActionTaken:
+    deed = Deed(
+        action=CALLBACK_REPLAYED, target_kind=WHAT, target=f"callback:{callback.id}"
+    )
+    before: JsonObject = {"state": callback.status, "code": callback.code}
+    return taken(deed, before, {"state": told.status, "code": told.code})
+
+
+def _about(callback: Callback | None, key: str, instruction: Instruction) -> About:
     if callback is None:
-        return About("default", f"operator:{as_given(key)}")
+        return about_nothing(key, instruction)
     return About(callback.tenant_id, f"callback:{callback.id}")

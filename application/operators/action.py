@@ -118,7 +118,7 @@ class Action:
                 meta=instruction.meta(target.correlation_id),
                 needs_room=self.needs_room,
             )
-            kept = on_record(group, self._deed(target, key), self.refusals.ids())
+            kept = on_record(group, self._deed(target), self.refusals.ids())
             (result,) = self.units.commit([kept])
             if isinstance(result, Written):
                 return self._told(target, result)
@@ -132,14 +132,14 @@ class Action:
                 raise self._conflict(target, result)
         raise StateConflictError(_JOB, key, _CHANGING, self.remedy(_JOB, _CHANGING))
 
-    def _deed(self, target: Target, key: str) -> Deed:
-        ref, record = _named(target, key), target.record
-        refs = tuple(each for each in (target.job, record) if each is not None)
-        kind = StreamKind.JOB if record is None else record.kind
+    def _deed(self, target: Target) -> Deed:
+        """Return what is on record: of the record, or of the job that serves none."""
+        refs = tuple(ref for ref in (target.record, target.job) if ref is not None)
+        kind = refs[0].kind
         return Deed(
             action=self.names.get(kind, self.names[StreamKind.JOB]),
-            target_kind=ref.kind.name.lower(),
-            target=str(ref.id),
+            target_kind=kind.name.lower(),
+            target=str(refs[0].id),
             refs=refs,
         )
 

@@ -25,13 +25,12 @@ from application.operators.refusals import (
     About,
     Refusals,
     about_nothing,
+    require_of_installation,
 )
+from application.operators.taken import Deed, done, on_record, record
 from application.unit import Group, Ids, Locked, Refused, UnitOfWork, Written, changed
-from domain.errors import (
-    DomainError,
-    IllegalTransitionError,
-    InvalidRequestError,
-)
+from domain.access.permissions import Permission
+from domain.errors import DomainError, IllegalTransitionError, InvalidRequestError
 from domain.event import Instant
 from domain.maintenance.aggregate import (
     Announcement,
@@ -44,6 +43,7 @@ from domain.maintenance.aggregate import (
 )
 from domain.maintenance.gates import PANEL
 from domain.maintenance.parse import read_announcement, read_reason, read_scope
+from domain.operators.actions import MAINTENANCE_CLOSED, MAINTENANCE_OPENED
 from domain.operators.events import ActionRefused
 from domain.stream import Change, Ref, StreamKind
 
@@ -68,10 +68,6 @@ class Windows(Protocol):
 
     def open_windows(self) -> Sequence[OpenWindow]:
         """Return the windows that are open, one a scope at most, by their scopes."""
-        ...
-
-    def last_position(self) -> int:
-        """Return where the last event of all windows is; 0 when there was none."""
         ...
 
 
@@ -121,6 +117,8 @@ class Maintenance:
         """Return the open window of the scope.
 
         Raises:
+            ForbiddenError: whoever asks may not.
+            NotFoundError: windows are the default tenant's, and they are not.
             InvalidRequestError: a member is wrong, or the return is not to come.
             WindowOpenError: the scope's window says something else.
             DatabaseUnavailableError: nothing is known to be done.
@@ -132,6 +130,8 @@ class Maintenance:
         """Return what was closed, or that the scope has no open window.
 
         Raises:
+            ForbiddenError: whoever asks may not.
+            NotFoundError: windows are the default tenant's, and they are not.
             InvalidRequestError: there is no such scope, or the reason is too long.
             DatabaseUnavailableError: nothing is known to be done.
         """
@@ -146,6 +146,8 @@ class Maintenance:
         act: Callable[[], Maintained],
     ) -> Maintained:
         try:
+            permission = Permission.MAINTENANCE_WRITE
+            require_of_installation(instruction, permission, _WHAT, scope)
             return act()
         except (ApplicationError, DomainError) as error:
             target, about = self._about(scope)
@@ -173,11 +175,14 @@ class Maintenance:
             window = self._window(said.scope)
             if window is not None:
                 _require_same(window, said)
-                return self._told(window.ref, said.scope, Stage.OPEN)
+                opened = _deed(MAINTENANCE_OPENED, said.scope, window.ref)
+                written = self._said(opened, instruction, window)
+                return self._told(window.ref, said.scope, Stage.OPEN, written)
             ref = Ref(StreamKind.MAINTENANCE, self.ids())
             meta = instruction.meta(f"{_WHAT}:{ref.id}")
             group = Group((ref,), partial(_birth, ref, said), meta)
-            (result,) = self.units.commit([group])
+            opened = _deed(MAINTENANCE_OPENED, said.scope, ref)
+            (result,) = self.units.commit([on_record(group, opened, self.ids())])
             if isinstance(result, Written):
                 return self._told(ref, said.scope, Stage.OPEN, result)
             if result == _NOT_LATER:
@@ -191,10 +196,13 @@ class Maintenance:
         for _ in range(_ROUNDS):
             window = self._window(scope)
             if window is None:
-                return self._told(None, scope, Stage.CLOSED)
+                closed = _deed(MAINTENANCE_CLOSED, scope)
+                written = self._said(closed, instruction, None)
+                return self._told(None, scope, Stage.CLOSED, written)
             meta = instruction.meta(window.correlation_id)
             group = Group((window.ref,), partial(_ended, window.ref), meta)
-            (result,) = self.units.commit([group])
+            closed = _deed(MAINTENANCE_CLOSED, scope, window.ref)
+            (result,) = self.units.commit([on_record(group, closed, self.ids())])
             if isinstance(result, Written):
                 return self._told(window.ref, scope, Stage.CLOSED, result)
         raise _changing(scope)
@@ -203,18 +211,24 @@ class Maintenance:
         windows = self.windows.open_windows()
         return next((each for each in windows if each.state.scope == scope), None)
 
+    def _said(
+        self, deed: Deed, instruction: Instruction, window: OpenWindow | None
+    ) -> Written:
+        """Record that it was so already."""
+        ties = deed.target if window is None else window.correlation_id
+        meta = instruction.meta(ties)
+        return record(self.units, self.ids, deed, DEFAULT_TENANT, meta)
+
     def _told(
-        self, ref: Ref | None, scope: str, stage: Stage, written: Written | None = None
+        self, ref: Ref | None, scope: str, stage: Stage, written: Written
     ) -> Maintained:
-        changes = () if written is None else written.changes
+        changes = done(written)
         return Maintained(
             window_id=None if ref is None else ref.id,
             scope=scope,
             state=stage,
             events=tuple(event.tag for each in changes for event in each.events),
-            position=(
-                self.windows.last_position() if written is None else written.position
-            ),
+            position=written.position,
             windows=tuple(
                 Standing(
                     window_id=each.ref.id,
@@ -225,6 +239,15 @@ class Maintenance:
                 for each in self.windows.open_windows()
             ),
         )
+
+
+def _deed(action: str, scope: str, ref: Ref | None = None) -> Deed:
+    return Deed(
+        action=action,
+        target_kind=_WHAT,
+        target=f"{_WHAT}:{scope}" if ref is None else str(ref.id),
+        refs=() if ref is None else (ref,),
+    )
 
 
 _NOT_LATER: Final = Refused("return_not_later")

@@ -24,9 +24,11 @@ from application.operators.asked import CONFLICT, NOT_LATER, Asked
 from application.operators.entitlements import Found, find_entitlement
 from application.operators.instruction import Instruction, as_given
 from application.operators.refusals import About, Refusals, about_nothing
+from application.operators.taken import Deed, on_record, record
 from application.policies import key_of
 from application.ports import Streams
 from application.unit import Group, Head, Ids, Refused, UnitOfWork, Written
+from domain.access.permissions import Permission
 from domain.entitlement.commands import Given
 from domain.entitlement.state import Desired, Entitlement
 from domain.errors import DomainError, InvalidRequestError
@@ -35,6 +37,7 @@ from domain.fulfillment.aggregate import FulfillmentOperation
 from domain.fulfillment.operations import RECONCILE
 from domain.fulfillment.parse import read_operation, read_parameters
 from domain.members import read_text
+from domain.operators.actions import OPERATION_REQUESTED
 from domain.operators.events import ActionRefused
 from domain.stream import Ref, State, StreamKind
 
@@ -84,8 +87,9 @@ class Operate:
         """Return the operation that was asked for.
 
         Raises:
+            ForbiddenError: whoever asks may not.
             InvalidRequestError: the operation or a parameter is wrong.
-            NotFoundError: there is no such entitlement.
+            NotFoundError: nobody of theirs has such an entitlement.
             StateConflictError: the entitlement's state forbids it.
             OperationKeyReusedError: the key was used with other parameters.
             DatabaseUnavailableError: nothing is known to be done.
@@ -98,18 +102,26 @@ class Operate:
                 target=as_given(wanted.entitlement),
                 code=error.code,
             )
-            self._refusals().record(refused, instruction, self._about(wanted))
+            about = self._about(wanted, instruction)
+            self._refusals().record(refused, instruction, about)
             raise
 
     def _operated(self, wanted: Wanted, instruction: Instruction) -> Operated:
+        instruction.require(Permission.OPERATIONS_WRITE)
         operation = read_operation(wanted.operation)
         given = read_parameters(operation, wanted.parameters)
-        found = find_entitlement(self.streams, wanted.tenant_id, wanted.entitlement)
+        found = self._found(wanted, instruction)
         key, correlation_id = self._key(wanted, operation, found)
         for _ in range(_ROUNDS):
             before = self.streams.operation_with_key(found.head.tenant_id, key)
             if before is not None:
-                return self._replayed(found, given, *before)
+                told = self._replayed(found, given, *before)
+                if wanted.key is not None:
+                    return told  # the very same request
+                deed = _deed(found, before[0])
+                tenant, meta = found.head.tenant_id, instruction.meta(correlation_id)
+                said = record(self.units, self.ids, deed, tenant, meta)
+                return msgspec.structs.replace(told, position=said.position)
             born = (self.ids(), self.ids())
             asked = Asked(
                 entitlement=found.ref,
@@ -123,13 +135,27 @@ class Operate:
                     Ref(StreamKind.JOB, born[1]),
                 ),
             )
-            meta = instruction.meta(correlation_id)
-            (result,) = self.units.commit([Group(asked.refs, asked, meta)])
+            group = Group(asked.refs, asked, instruction.meta(correlation_id))
+            deed = _deed(found, Ref(StreamKind.OPERATION, born[0]))
+            (result,) = self.units.commit([on_record(group, deed, self.ids())])
             if isinstance(result, Written):
                 return _told(found, result)
             if isinstance(result, Refused) and result.code != "conflict":
                 raise _refusal(wanted, found, result)
         raise StateConflictError(_WHAT, wanted.entitlement, "changing", "ask again")
+
+    def _found(self, wanted: Wanted, instruction: Instruction) -> Found:
+        """Return what of theirs is meant.
+
+        Raises:
+            NotFoundError: nobody of theirs has that.
+            InvalidRequestError: it could be meant in two ways, and both are there.
+        """
+        tenant_id = instruction.tenant_id or wanted.tenant_id
+        found = find_entitlement(self.streams, tenant_id, wanted.entitlement)
+        if not instruction.sees(found.head.tenant_id):
+            raise NotFoundError(_WHAT, wanted.entitlement)
+        return found
 
     def _key(self, wanted: Wanted, operation: str, found: Found) -> tuple[str, str]:
         """Return the key under which it is stored, and what ties its events together.
@@ -172,13 +198,22 @@ class Operate:
     def _refusals(self) -> Refusals:
         return Refusals(self.units, self.ids)
 
-    def _about(self, wanted: Wanted) -> About:
+    def _about(self, wanted: Wanted, instruction: Instruction) -> About:
         try:
-            found = find_entitlement(self.streams, wanted.tenant_id, wanted.entitlement)
+            found = self._found(wanted, instruction)
         except (NotFoundError, InvalidRequestError):
-            return about_nothing(wanted.entitlement)
+            return about_nothing(wanted.entitlement, instruction)
         nobody = about_nothing(str(found.ref.id))
         return About(found.head.tenant_id, nobody.correlation_id)
+
+
+def _deed(found: Found, operation: Ref) -> Deed:
+    return Deed(
+        action=OPERATION_REQUESTED,
+        target_kind=_WHAT,
+        target=str(found.ref.id),
+        refs=(found.ref, operation),
+    )
 
 
 def _bucket(now: Instant) -> str:

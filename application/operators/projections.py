@@ -23,9 +23,17 @@ from application.errors import (
     ProjectionPausedError,
 )
 from application.operators.instruction import Instruction, as_given
-from application.operators.refusals import DEFAULT_TENANT, About, Refusals
+from application.operators.refusals import (
+    DEFAULT_TENANT,
+    About,
+    Refusals,
+    require_of_installation,
+)
+from application.operators.taken import Deed, Telling
 from application.unit import Ids, UnitOfWork
-from domain.event import Instant, Meta
+from domain.access.permissions import Permission
+from domain.event import Instant, JsonObject
+from domain.operators.actions import PROJECTION_PAUSED, PROJECTION_RESUMED
 from domain.operators.events import (
     ActionRefused,
     ProjectionPaused,
@@ -57,6 +65,16 @@ class Followed(msgspec.Struct, frozen=True, kw_only=True):
     set_aside: int
     """How many events could not be folded, or wait for one that could not."""
 
+    def figures(self) -> JsonObject:
+        """Return what the audit shows of it."""
+        pause = self.pause
+        return {
+            "state": "following" if pause is None else "paused",
+            "paused_by": None if pause is None else pause.by,
+            "slot": self.slot,
+            "set_aside": self.set_aside,
+        }
+
 
 class Done(msgspec.Struct, frozen=True, kw_only=True):
     """What a change has written, and where the projection stands after it."""
@@ -64,7 +82,7 @@ class Done(msgspec.Struct, frozen=True, kw_only=True):
     after: Followed
     event: Switch | None
     position: int
-    """Of the event; without one, not before that which made it so."""
+    """Of the record, which is behind the event."""
 
 
 class Retried(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -83,8 +101,10 @@ type Decide = Callable[[Followed], Switch | None]
 class ProjectionSwitches(Protocol):
     """Changes the row of a projection."""
 
-    def change(self, name: str, decide: Decide, meta: Meta) -> Done | None:
-        """Return what was done, committed; None: there is no such projection.
+    def change(self, name: str, decide: Decide, telling: Telling) -> Done | None:
+        """Return what was done, committed with its record.
+
+        Also when it was so already; None: there is no such projection.
 
         Raises:
             ApplicationError: what `decide` raised; nothing is written.
@@ -129,7 +149,8 @@ class Projections:
         """Return since when, by whom and why the projection is paused.
 
         Raises:
-            NotFoundError: there is no such projection.
+            ForbiddenError: whoever asks may not.
+            NotFoundError: there is no such projection, or none for their tenant.
             ProjectionPausedError: somebody has paused it in other words.
             DatabaseUnavailableError: nothing is known to be done.
         """
@@ -140,7 +161,8 @@ class Projections:
         """Return that the projection follows, and what became of what was set aside.
 
         Raises:
-            NotFoundError: there is no such projection.
+            ForbiddenError: whoever asks may not.
+            NotFoundError: there is no such projection, or none for their tenant.
             DatabaseUnavailableError: nothing more is known to be done; again is safe.
         """
         resumed = partial(self._resumed, name, instruction)
@@ -154,6 +176,8 @@ class Projections:
         act: Callable[[], Switched],
     ) -> Switched:
         try:
+            permission = Permission.PROJECTIONS_WRITE
+            require_of_installation(instruction, permission, _WHAT, name)
             return act()
         except ApplicationError as error:
             target = as_given(f"{_WHAT}:{name}")
@@ -163,18 +187,23 @@ class Projections:
             raise
 
     def _paused(self, name: str, instruction: Instruction) -> Switched:
-        return _told(self._changed(name, partial(_pause, instruction), instruction))
+        pause = partial(_pause, instruction)
+        return _told(self._changed(name, PROJECTION_PAUSED, pause, instruction))
 
     def _resumed(self, name: str, instruction: Instruction) -> Switched:
-        done = self._changed(name, _resume, instruction)
+        done = self._changed(name, PROJECTION_RESUMED, _resume, instruction)
         # After the commit: trying again takes as long as the streams are, and whoever
         # dies in between finds them set aside still, and resumes once more.
         retried = self.switches.retry(name) if done.after.set_aside else None
         return _told(done, retried)
 
-    def _changed(self, name: str, decide: Decide, instruction: Instruction) -> Done:
-        meta = instruction.meta(as_given(f"{_WHAT}:{name}"))
-        done = self.switches.change(name, decide, meta)
+    def _changed(
+        self, name: str, action: str, decide: Decide, instruction: Instruction
+    ) -> Done:
+        target = as_given(f"{_WHAT}:{name}")
+        deed = Deed(action=action, target_kind=_WHAT, target=target)
+        telling = Telling(deed, instruction.meta(target))
+        done = self.switches.change(name, decide, telling)
         if done is None:
             raise NotFoundError(_WHAT, name)
         return done

@@ -17,6 +17,7 @@ import msgspec
 from application.errors import ApplicationError
 from application.operators.instruction import Instruction
 from application.operators.refusals import DEFAULT_TENANT, About, Refusals
+from application.operators.taken import Kept
 from application.unit import Ids, UnitOfWork
 from domain.event import Instant, Meta
 from domain.operators.events import ActionRefused
@@ -112,16 +113,16 @@ class RestoreGuard(Protocol):
 
     def engage(
         self, signs: Collection[str], meta: Meta, *, is_planned: bool = False
-    ) -> int | None:
-        """Return the position of `restore.detected`; None: nothing new.
+    ) -> Kept:
+        """Return what is committed: `restore.detected`, if it is new, and the record.
 
         Raises:
             DatabaseUnavailableError: nothing is known to be done.
         """
         ...
 
-    def release(self, meta: Meta, *, is_override: bool) -> int | None:
-        """Return the position of `restore.released`; None: it is open already.
+    def release(self, meta: Meta, *, is_override: bool) -> Kept:
+        """Return what is committed: `restore.released`, if it is new, and the record.
 
         Raises:
             RestoreUnfinishedError: deliveries are left, and it is no override.
@@ -157,12 +158,11 @@ class Quarantining:
             DatabaseUnavailableError: nothing more is known to be done; again is safe.
         """
         # First the quarantine, then the marks: nothing is bought in between.
-        position = self.guard.engage(
+        kept = self.guard.engage(
             (wish.sign,), instruction.meta(WHAT), is_planned=wish.is_planned
         )
         marked = self.mark()
-        tags = () if position is None else ("restore.detected",)
-        return self._told(tags, position, marked)
+        return self._told(("restore.detected",), kept, marked)
 
     def release(self, instruction: Instruction, *, is_override: bool) -> Guarded:
         """Return the guard after buying has gone on.
@@ -174,9 +174,7 @@ class Quarantining:
         self.look()
         marked = self.mark()
         try:
-            position = self.guard.release(
-                instruction.meta(WHAT), is_override=is_override
-            )
+            kept = self.guard.release(instruction.meta(WHAT), is_override=is_override)
         except ApplicationError as error:
             refused = ActionRefused(
                 action="release_restore_guard", target=WHAT, code=error.code
@@ -184,16 +182,12 @@ class Quarantining:
             about = About(DEFAULT_TENANT, WHAT)
             Refusals(self.units, self.ids).record(refused, instruction, about)
             raise
-        tags = () if position is None else ("restore.released",)
-        return self._told(tags, position, marked)
+        return self._told(("restore.released",), kept, marked)
 
-    def _told(
-        self, tags: tuple[str, ...], position: int | None, marked: int
-    ) -> Guarded:
-        guard = self.guard.state()
+    def _told(self, tags: tuple[str, ...], kept: Kept, marked: int) -> Guarded:
         return Guarded(
-            events=tags,
-            position=guard.position if position is None else position,
+            events=tags if kept.is_new else (),
+            position=kept.position,
             marked=marked,
-            guard=guard,
+            guard=self.guard.state(),
         )

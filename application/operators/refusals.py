@@ -3,8 +3,10 @@
 from dataclasses import dataclass
 from typing import Final
 
+from application.errors import NotFoundError
 from application.operators.instruction import Instruction, as_given
 from application.unit import Group, Ids, UnitOfWork
+from domain.access.permissions import Permission
 from domain.operators.events import ActionRefused, Remark, evolve
 from domain.stream import Change, Ref, StreamKind
 
@@ -48,6 +50,20 @@ class About:
 
     tenant_id: str
     correlation_id: str
+
+
+def require_of_installation(
+    instruction: Instruction, permission: Permission, what: str, name: str
+) -> None:
+    """Return when they may change what is the whole installation's.
+
+    Raises:
+        ForbiddenError: they may not.
+        NotFoundError: it belongs to the default tenant, and is none of theirs.
+    """
+    instruction.require(permission)
+    if not instruction.sees(DEFAULT_TENANT):
+        raise NotFoundError(what, name)
 
 
 def about_nothing(key: str, instruction: Instruction | None = None) -> About:

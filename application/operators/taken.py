@@ -6,7 +6,7 @@ states and figures of what was locked; never arguments, payloads, notes or secre
     deed = Deed(action=JOB_RETRIED, target_kind="job", target=str(id), refs=(ref,))
     units.commit([on_record(group, deed, ids())])       decided over locked heads
     record(units, ids, deed, tenant_id, meta)            found so already, no group
-    event = taken(deed, before, after)                   rows that have no heads
+    remark(connection, telling.events(…), …)             rows that have no heads
 
 A group that is refused records nothing here; see `application.operators.refusals`.
 """
@@ -29,7 +29,7 @@ from domain.goods.state import GoodsDelivery
 from domain.jobs.aggregate import Job
 from domain.maintenance.aggregate import MaintenanceWindow
 from domain.operators.actions import category_of
-from domain.operators.events import ActionTaken, Remark, evolve
+from domain.operators.events import ActionTaken, OperatorEvent, Remark, evolve
 from domain.order.aggregate import Order
 from domain.stream import Change, Ref, State, StreamKind
 
@@ -44,6 +44,29 @@ class Deed(msgspec.Struct, frozen=True, kw_only=True):
     """The id, or the name, of what it is done to."""
     refs: tuple[Ref, ...] = ()
     """The heads that are shown before and after; those of births too."""
+
+
+class Telling(msgspec.Struct, frozen=True):
+    """How a change of a row is told: as which deed, and by whom."""
+
+    deed: Deed
+    meta: Meta
+
+    def events(
+        self, event: OperatorEvent | None, before: JsonObject, after: JsonObject
+    ) -> tuple[OperatorEvent, ...]:
+        """Return what is written: what is new, if anything is, then the record."""
+        record = taken(self.deed, before, after)
+        return (record,) if event is None else (event, record)
+
+
+class Kept(msgspec.Struct, frozen=True, kw_only=True):
+    """What a change of a row has written."""
+
+    is_new: bool
+    """False: it was so already, and only that is on record."""
+    position: int
+    """Of the record, which is behind the event."""
 
 
 def taken(deed: Deed, before: JsonObject, after: JsonObject) -> ActionTaken:
@@ -65,8 +88,12 @@ def on_record(group: Group, deed: Deed, remark: UUID) -> Group:
     first, so the position of what was written is that of the record.
     """
     ref = Ref(StreamKind.REMARK, remark)
-    decide = partial(_decided, group, deed, ref)
-    return replace(group, refs=(*group.refs, ref), decide=decide)
+    return replace(
+        group,
+        refs=(*group.refs, ref),
+        decide=partial(_decided, group, deed, ref),
+        meta=msgspec.structs.replace(group.meta, action=deed.action),
+    )
 
 
 def record(
@@ -150,7 +177,7 @@ _FIGURES: Final[Mapping[type[State], tuple[str, ...]]] = {
     ),
     GoodsDelivery: (
         "stage", "provider", "purchases", "decision", "standing", "code", "currency",
-        "paid_minor", "refunded_minor", "is_doubtful",
+        "paid_minor", "refunded_minor", "is_doubtful", "proposal",
     ),
     Entitlement: (
         "stage", "desired_version", "paused_at", "is_disabled",
@@ -170,6 +197,8 @@ def figures(ref: Ref, state: State) -> JsonObject:
     if isinstance(state, Entitlement) and state.desired is not None:
         named |= {name: getattr(state.desired, name) for name in _DESIRED}
         named["squads"] = len(state.desired.squad_ids)
+    if isinstance(state, GoodsDelivery) and state.proposal is not None:
+        named["proposal"] = state.proposal.verdict
     told: JsonObject = {"id": str(ref.id), "version": state.version}
     if "stage" in named:
         told["state"] = named.pop("stage")

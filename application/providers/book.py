@@ -6,8 +6,9 @@ from typing import Final, Protocol
 
 import msgspec
 
+from application.operators.taken import Telling
 from application.providers.sealing import Place, Sealed
-from domain.event import Instant, Meta
+from domain.event import Instant, JsonObject
 from domain.operators.events import (
     CredentialResealed,
     CredentialRotated,
@@ -44,6 +45,15 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
     sealed: Sealed | None = None
     given_at: Instant | None = None
     """When its secrets were given last."""
+
+    def figures(self) -> JsonObject:
+        """Return what the audit shows of it; nothing that is sealed, no address."""
+        return {
+            "adapter": self.adapter,
+            "is_enabled": self.is_enabled,
+            "currency": self.currency,
+            "key": None if self.sealed is None else self.sealed.key,
+        }
 
     @property
     def place(self) -> Place:
@@ -83,14 +93,18 @@ class Done(msgspec.Struct, frozen=True, kw_only=True):
     after: Provider | None
     event: ProviderEvent | None
     position: int
-    """Of the event; without one, not before that which made it so."""
+    """Of the record, which is behind the event."""
 
 
 class ProviderBook(Protocol):
     """Keeps providers."""
 
-    def change(self, tenant_id: str, slug: str, decide: Decide, meta: Meta) -> Done:
-        """Return what was done to one, committed.
+    def change(
+        self, tenant_id: str, slug: str, decide: Decide, telling: Telling
+    ) -> Done:
+        """Return what was done to one, committed with its record.
+
+        Also when it was so already.
 
         Raises:
             CounterfoilError: what `decide` raised; nothing is written.

@@ -10,6 +10,7 @@ import msgspec
 from application.errors import ApplicationError, NoKeyError
 from application.operators.instruction import Instruction, as_given
 from application.operators.refusals import About, Refusals
+from application.operators.taken import Deed, Telling
 from application.providers.book import Decide, Done, ProviderBook
 from application.providers.changes import (
     WHAT,
@@ -24,11 +25,22 @@ from application.providers.looking import LookAtProviders
 from application.providers.sealing import SealedBodies, Seals, Taken
 from application.unit import Ids, UnitOfWork
 from domain.members import invalid
+from domain.operators import actions
 from domain.operators.events import ActionRefused
 
 _SLUG: Final = pattern("[a-z][a-z0-9_-]{1,31}")
 
 RESEAL: Final = "reseal_credential"
+
+_NAMES: Final = {
+    "configure_provider": actions.PROVIDER_CONFIGURED,
+    "enable_provider": actions.PROVIDER_ENABLED,
+    "disable_provider": actions.PROVIDER_DISABLED,
+    "set_credential": actions.CREDENTIAL_SET,
+    "rotate_credential": actions.CREDENTIAL_ROTATED,
+    RESEAL: actions.CREDENTIAL_RESEALED,
+}
+"""What the audit calls what was done, by what was asked for."""
 
 
 class Configured(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -204,8 +216,10 @@ class ConfigureProviders:
         instruction: Instruction,
     ) -> Configured:
         target = as_given(f"{WHAT}:{slug}")
+        deed = Deed(action=_NAMES[action], target_kind=WHAT, target=target)
+        telling = Telling(deed, instruction.meta(target))
         try:
-            done = self.book.change(tenant_id, slug, change, instruction.meta(target))
+            done = self.book.change(tenant_id, slug, change, telling)
         except ApplicationError as error:
             refused = ActionRefused(action=action, target=target, code=error.code)
             about = About(tenant_id, target)

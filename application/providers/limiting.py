@@ -15,10 +15,12 @@ from msgspec.structs import replace
 from application.errors import ApplicationError
 from application.operators.instruction import Instruction, as_given
 from application.operators.refusals import About, Refusals
+from application.operators.taken import Deed, Kept, Telling
 from application.unit import Ids, UnitOfWork
-from domain.event import Instant, Meta
+from domain.event import Instant
 from domain.goods.spending import LONGEST_WINDOW, Limits
 from domain.members import invalid
+from domain.operators.actions import PROVIDER_LIMITED
 from domain.operators.events import ActionRefused
 
 WHAT: Final = "provider"
@@ -78,9 +80,11 @@ class LimitBook(Protocol):
     """Keeps limits; each change is committed with its remark."""
 
     def change(
-        self, tenant_id: str, slug: str, decide: "Decide", meta: Meta
-    ) -> int | None:
-        """Return the position of `provider.limited`; None: it was so already.
+        self, tenant_id: str, slug: str, decide: "Decide", telling: Telling
+    ) -> Kept:
+        """Return what was done to one provider, committed with its record.
+
+        Also when it was so already.
 
         Raises:
             NotFoundError: there is no such provider.
@@ -91,10 +95,6 @@ class LimitBook(Protocol):
 
     def lines(self) -> tuple[MoneyLine, ...]:
         """Return all providers, by tenant and name."""
-        ...
-
-    def last_position(self) -> int:
-        """Return a position that nothing committed before now is behind."""
         ...
 
 
@@ -147,10 +147,10 @@ class LimitProviders:
         """
         _check(wanted)
         target = as_given(f"{WHAT}:{slug}")
+        deed = Deed(action=PROVIDER_LIMITED, target_kind=WHAT, target=target)
+        telling = Telling(deed, instruction.meta(target))
         try:
-            position = self.book.change(
-                tenant_id, slug, Decide(wanted), instruction.meta(target)
-            )
+            kept = self.book.change(tenant_id, slug, Decide(wanted), telling)
         except ApplicationError as error:
             refused = ActionRefused(
                 action="limit_provider", target=target, code=error.code
@@ -164,8 +164,8 @@ class LimitProviders:
             if (each.tenant_id, each.provider) == (tenant_id, slug)
         )
         return Limited(
-            events=() if position is None else ("provider.limited",),
-            position=self.book.last_position() if position is None else position,
+            events=("provider.limited",) if kept.is_new else (),
+            position=kept.position,
             line=line,
         )
 

@@ -8,8 +8,8 @@ from typing import Final
 
 FULFILLMENT_RETRIED: Final = "panel.fulfillment.retried"
 FULFILLMENT_CANCELLED: Final = "panel.fulfillment.cancelled"
-FULFILLMENT_REQUESTED: Final = "fulfillment.requested"
-"""An operation on an entitlement was asked for."""
+OPERATION_REQUESTED: Final = "operation.requested"
+"""Of an entitlement: which one, says what came after."""
 
 JOB_RETRIED: Final = "job.retried"
 JOB_CANCELLED: Final = "job.cancelled"

@@ -1,16 +1,16 @@
 """Limits of providers, set by people, and where each provider's money stands."""
 
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
-from uuid import UUID
 
 from application.errors import NotFoundError
+from application.operators.taken import Kept, Telling
 from application.providers.limiting import WHAT, Decide, MoneyLine
-from domain.event import Meta
+from domain.event import JsonObject
 from domain.goods.spending import Limits
 from domain.operators.events import ProviderLimited
-from infrastructure.guards.changing import committed
-from infrastructure.ids import new_id
+from infrastructure.guards.changing import Sent, kept
 from infrastructure.postgres.batch_store import Connections
 from infrastructure.postgres.database import Connection, transaction
 from infrastructure.postgres.heads.table import (
@@ -21,7 +21,6 @@ from infrastructure.postgres.heads.table import (
     text,
     truth,
 )
-from infrastructure.projecting.remarks import last, remark
 
 # Its provider's row is there for as long as it is limited; it is not changed.
 _THERE: Final = """
@@ -74,17 +73,11 @@ class PostgresLimitBook:
         self._connections = connections
 
     def change(
-        self, tenant_id: str, slug: str, decide: Decide, meta: Meta
-    ) -> int | None:
+        self, tenant_id: str, slug: str, decide: Decide, telling: Telling
+    ) -> Kept:
         """See `LimitBook.change`."""
-        stream = new_id()
-        return committed(
-            self._connections,
-            lambda connection: _changed(
-                connection, (tenant_id, slug), decide, meta, stream
-            ),
-            stream,
-        )
+        change = _Change(tenant_id, slug, decide, telling)
+        return kept(self._connections, change)
 
     def lines(self) -> tuple[MoneyLine, ...]:
         """See `LimitBook.lines`."""
@@ -92,44 +85,46 @@ class PostgresLimitBook:
             rows = connection.execute(_LINES).fetchall()
         return tuple(_line(row) for row in rows)
 
-    def last_position(self) -> int:
-        """See `LimitBook.last_position`."""
-        with self._connections.connection() as connection:
-            return last(connection)
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    tenant_id: str
+    slug: str
+    decide: Decide
+    telling: Telling
+
+    def __call__(self, connection: Connection, sent: Sent) -> Kept:
+        named = {"tenant_id": self.tenant_id, "provider": self.slug}
+        with transaction(connection):
+            if not connection.execute(_THERE, named).rowcount:
+                raise NotFoundError(WHAT, self.slug)
+            if found := sent.found(connection):
+                return found
+            before = _limits(connection.execute(_LOCK, named).fetchone())
+            after = self.decide(before)
+            event = None
+            if after != before:
+                connection.execute(_WRITE, named | _figures(after))
+                event = ProviderLimited(
+                    provider=self.slug,
+                    currency=after.currency,
+                    spend_limit_minor=after.spend_limit_minor,
+                    spend_window_seconds=int(after.spend_window.total_seconds()),
+                    low_balance_minor=after.low_balance_minor,
+                )
+            events = self.telling.events(event, _figures(before), _figures(after))
+            return sent.remark(connection, events, self.telling.meta, self.tenant_id)
 
 
-def _changed(
-    connection: Connection,
-    whose: tuple[str, str],
-    decide: Decide,
-    meta: Meta,
-    stream: UUID,
-) -> int | None:
-    tenant_id, slug = whose
-    named = {"tenant_id": tenant_id, "provider": slug}
-    with transaction(connection):
-        if not connection.execute(_THERE, named).rowcount:
-            raise NotFoundError(WHAT, slug)
-        before = _limits(connection.execute(_LOCK, named).fetchone())
-        after = decide(before)
-        if after == before:
-            return None
-        window = int(after.spend_window.total_seconds())
-        told = {
-            "currency": after.currency,
-            "spend_limit_minor": after.spend_limit_minor,
-            "spend_window_seconds": window,
-            "low_balance_minor": after.low_balance_minor,
-        }
-        connection.execute(_WRITE, named | told)
-        event = ProviderLimited(
-            provider=slug,
-            currency=after.currency,
-            spend_limit_minor=after.spend_limit_minor,
-            spend_window_seconds=window,
-            low_balance_minor=after.low_balance_minor,
-        )
-        return remark(connection, event, meta, stream, tenant_id)
+def _figures(limits: Limits | None) -> JsonObject:
+    if limits is None:
+        return {}
+    return {
+        "currency": limits.currency,
+        "spend_limit_minor": limits.spend_limit_minor,
+        "spend_window_seconds": int(limits.spend_window.total_seconds()),
+        "low_balance_minor": limits.low_balance_minor,
+    }
 
 
 def _limits(row: tuple[object, ...] | None) -> Limits | None:

@@ -10,15 +10,16 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from socket import gethostname
 from typing import Final
-from uuid import UUID
 
 from application.errors import RestoreUnfinishedError, StateConflictError
-from application.operators.quarantine import GuardState
-from domain.event import Meta
+from application.operators.quarantine import WHAT, GuardState
+from application.operators.taken import Deed, Kept, Telling
+from domain.event import JsonObject, Meta
 from domain.goods.quarantine import Quarantine, engaged, may_have_lost, may_release
+from domain.operators.actions import GUARD_ENGAGED, GUARD_RELEASED
 from domain.operators.events import RestoreDetected, RestoreReleased
 from infrastructure.errors import DatabaseUnavailableError
-from infrastructure.guards.changing import committed
+from infrastructure.guards.changing import Sent, kept
 from infrastructure.guards.journal import Line
 from infrastructure.guards.standing import LEFT, signs_of, standing
 from infrastructure.ids import new_id
@@ -59,6 +60,11 @@ UPDATE counterfoil.restore_guard g
   FROM counterfoil.place() p
 """
 
+_ENGAGING: Final = Deed(action=GUARD_ENGAGED, target_kind="restore_guard", target=WHAT)
+_RELEASING: Final = Deed(
+    action=GUARD_RELEASED, target_kind="restore_guard", target=WHAT
+)
+
 _SIGNS: Final = "SELECT counterfoil.restore_signs()"
 
 _KEEP_LOST: Final = """
@@ -79,27 +85,31 @@ class Evidence:
     is_planned: bool = False
 
 
-def engage_on(
-    connection: Connection, evidence: Evidence, meta: Meta, stream: UUID | None = None
-) -> int | None:
+def engage_on(connection: Connection, evidence: Evidence, meta: Meta) -> int | None:
     """Return the position of `restore.detected`, committed; None: nothing new."""
     with transaction(connection):
-        before = _locked(connection)
-        after = engaged(before, evidence.signs, is_planned=evidence.is_planned)
-        if after is not None:
-            _write(connection, after, meta)
-        # In the same transaction: a line that is told engages nothing any more.
-        lost = _keep_lost(connection, evidence.lost)
-        if after is None:
-            return None
-        event = RestoreDetected(
-            episode=after.episode,
-            signs=after.signs,
-            is_planned=after.is_planned,
-            lost_purchases=lost,
-            position=last(connection),
-        )
-        return remark(connection, event, meta, stream or new_id())
+        event = _engaged(connection, _locked(connection), evidence, meta)
+        return None if event is None else remark(connection, event, meta, new_id())
+
+
+def _engaged(
+    connection: Connection, before: Quarantine, evidence: Evidence, meta: Meta
+) -> RestoreDetected | None:
+    """Return what the evidence adds to the locked row, written; None: nothing new."""
+    after = engaged(before, evidence.signs, is_planned=evidence.is_planned)
+    if after is not None:
+        _write(connection, after, meta)
+    # In the same transaction: a line that is told engages nothing any more.
+    lost = _keep_lost(connection, evidence.lost)
+    if after is None:
+        return None
+    return RestoreDetected(
+        episode=after.episode,
+        signs=after.signs,
+        is_planned=after.is_planned,
+        lost_purchases=lost,
+        position=last(connection),
+    )
 
 
 def _write(connection: Connection, after: Quarantine, meta: Meta) -> None:
@@ -125,29 +135,72 @@ def _keep_lost(connection: Connection, lost: Sequence[Line]) -> int:
     return connection.execute(_KEEP_LOST, told).rowcount
 
 
-def _release_on(
-    connection: Connection, meta: Meta, stream: UUID, *, is_override: bool
-) -> int | None:
-    with transaction(connection):
-        before = _locked(connection)
-        if not before.is_engaged:
-            return None
-        ((found,),) = connection.execute(_SIGNS).fetchall()
-        if not {*before.signs}.issuperset(signs_of(found)):
+@dataclass(frozen=True, slots=True)
+class _Engage:
+    evidence: Evidence
+    meta: Meta
+
+    def __call__(self, connection: Connection, sent: Sent) -> Kept:
+        with transaction(connection):
+            before = _locked(connection)
+            if found := sent.found(connection):
+                return found
+            event = _engaged(connection, before, self.evidence, self.meta)
+            return _kept(connection, sent, _ENGAGING, (before, event), self.meta)
+
+
+@dataclass(frozen=True, slots=True)
+class _Release:
+    meta: Meta
+    is_override: bool
+
+    def __call__(self, connection: Connection, sent: Sent) -> Kept:
+        with transaction(connection):
+            before = _locked(connection)
+            if found := sent.found(connection):
+                return found
+            event = self._released(connection, before) if before.is_engaged else None
+            return _kept(connection, sent, _RELEASING, (before, event), self.meta)
+
+    def _released(self, connection: Connection, before: Quarantine) -> RestoreReleased:
+        ((signs,),) = connection.execute(_SIGNS).fetchall()
+        if not {*before.signs}.issuperset(signs_of(signs)):
             raise StateConflictError(_WHAT, "of this database", "changing", "ask again")
         # After the lock: whatever was submitted or marked before it is seen here.
         ((row,),) = connection.execute(LEFT).fetchall()
         left = number(row)
-        if not may_release(before, left, is_override=is_override):
+        if not may_release(before, left, is_override=self.is_override):
             raise RestoreUnfinishedError(left)
         connection.execute(_RELEASE)
-        event = RestoreReleased(
+        return RestoreReleased(
             episode=before.episode,
-            is_override=is_override and left > 0,
+            is_override=self.is_override and left > 0,
             left=left,
             position=last(connection),
         )
-        return remark(connection, event, meta, stream)
+
+
+def _kept(
+    connection: Connection,
+    sent: Sent,
+    deed: Deed,
+    done: tuple[Quarantine, RestoreDetected | RestoreReleased | None],
+    meta: Meta,
+) -> Kept:
+    """Return what was done to the locked row, written with its record."""
+    before, event = done
+    after = before if event is None else _locked(connection)
+    events = Telling(deed, meta).events(event, _figures(before), _figures(after))
+    return sent.remark(connection, events, meta)
+
+
+def _figures(guard: Quarantine) -> JsonObject:
+    return {
+        "state": "quarantined" if guard.is_engaged else "open",
+        "episode": guard.episode,
+        "signs": [*guard.signs],
+        "is_planned": guard.is_planned,
+    }
 
 
 def _locked(connection: Connection) -> Quarantine:
@@ -171,25 +224,14 @@ class PostgresRestoreGuard:
 
     def engage(
         self, signs: Collection[str], meta: Meta, *, is_planned: bool = False
-    ) -> int | None:
+    ) -> Kept:
         """See `RestoreGuard.engage`."""
-        stream, evidence = new_id(), Evidence(frozenset(signs), is_planned=is_planned)
-        return committed(
-            self._connections,
-            lambda connection: engage_on(connection, evidence, meta, stream),
-            stream,
-        )
+        evidence = Evidence(frozenset(signs), is_planned=is_planned)
+        return kept(self._connections, _Engage(evidence, meta))
 
-    def release(self, meta: Meta, *, is_override: bool) -> int | None:
+    def release(self, meta: Meta, *, is_override: bool) -> Kept:
         """See `RestoreGuard.release`."""
-        stream = new_id()
-        return committed(
-            self._connections,
-            lambda connection: _release_on(
-                connection, meta, stream, is_override=is_override
-            ),
-            stream,
-        )
+        return kept(self._connections, _Release(meta, is_override))
 
     def state(self) -> GuardState:
         """See `RestoreGuard.state`."""

@@ -8,7 +8,6 @@ from domain.maintenance.aggregate import MaintenanceWindow
 from domain.stream import Ref, StreamKind
 from infrastructure.postgres.batch_store import Connections
 from infrastructure.postgres.heads.maintenance import READ_OPEN, head_of
-from infrastructure.postgres.heads.positions import last_of_windows
 from infrastructure.postgres.heads.table import Row, instant, text
 
 
@@ -23,11 +22,6 @@ class PostgresWindows:
         with self.connections.connection() as connection:
             rows = connection.execute(READ_OPEN).fetchall()
         return [_window(row) for row in rows]
-
-    def last_position(self) -> int:
-        """See `Windows.last_position`."""
-        with self.connections.connection() as connection:
-            return last_of_windows(connection)
 
 
 def _window(row: Row) -> OpenWindow:

@@ -3,9 +3,11 @@
 from typing import Final
 from uuid import UUID
 
+import msgspec
+
 from application.unit import Group
 from domain.event import Meta
-from domain.operators.events import OperatorEvent, Remark, evolve
+from domain.operators.events import ActionTaken, OperatorEvent, Remark, evolve
 from domain.stream import Change, Ref, StreamKind
 from infrastructure.ids import new_id
 from infrastructure.postgres.appending import write
@@ -30,13 +32,16 @@ def remark(
 ) -> int:
     """Return the position of a new stream of this one event, not committed yet.
 
-    Of several events, each a stream of its own with the same commit id, the first one
-    has `stream_id`, and the position is the last one's.
+    Of several events, each a stream of its own with the same commit id, the last one
+    has `stream_id`, and the position is its.  One that tells an action names it to all.
 
     It takes a ticket of the log: to be called last, when no lock is waited for.
     """
     events = event if isinstance(event, tuple) else (event,)
-    ids = (stream_id, *(new_id() for _ in events[1:]))
+    for each in events:
+        if isinstance(each, ActionTaken):
+            meta = msgspec.structs.replace(meta, action=each.action)
+    ids = (*(new_id() for _ in events[1:]), stream_id)
     changes = tuple(
         _born(Ref(StreamKind.REMARK, id_), tenant_id, each)
         for id_, each in zip(ids, events, strict=True)
@@ -44,7 +49,7 @@ def remark(
     refs = tuple(each.ref for each in changes)
     group = Group(refs, lambda _locked, _now: changes, meta)
     # The stream is new, so its id tells this transaction from any other.
-    return max(write(connection, [(group, changes)], stream_id).values())
+    return write(connection, [(group, changes)], stream_id)[stream_id]
 
 
 def _born(ref: Ref, tenant_id: str, event: OperatorEvent) -> Change:

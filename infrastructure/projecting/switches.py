@@ -10,6 +10,7 @@ import random
 import time
 from typing import TYPE_CHECKING, Final, Protocol
 
+import msgspec
 import psycopg
 
 from application.operators.projections import (
@@ -21,8 +22,8 @@ from application.operators.projections import (
     Retried,
     Switch,
 )
+from application.operators.taken import Telling
 from application.unit import UnitOfWork
-from domain.event import Meta
 from domain.operators.events import ProjectionPaused
 from infrastructure.errors import DatabaseUnavailableError
 from infrastructure.ids import new_id
@@ -36,7 +37,7 @@ from infrastructure.postgres.heads.table import (
 )
 from infrastructure.projecting.advanced import Resumed
 from infrastructure.projecting.projector import Projector
-from infrastructure.projecting.remarks import last, position_of, remark
+from infrastructure.projecting.remarks import position_of, remark
 from projections.read_models.all import BY_NAME, AnyProjection
 
 if TYPE_CHECKING:
@@ -97,9 +98,9 @@ class PostgresSwitches:
         self._connections = connections
         self._resumes = resumes
 
-    def change(self, name: str, decide: Decide, meta: Meta) -> Done | None:
+    def change(self, name: str, decide: Decide, telling: Telling) -> Done | None:
         """See `ProjectionSwitches.change`."""
-        change = _Change(name, decide, meta)
+        change = _Change(name, decide, telling)
         give_up_at = time.monotonic() + _PATIENCE_SECONDS
         races = 0
         pause = 0.01
@@ -133,12 +134,13 @@ class PostgresSwitches:
 class _Change:
     """One change on its way to be committed, over however many connections."""
 
-    def __init__(self, name: str, decide: Decide, meta: Meta) -> None:
+    def __init__(self, name: str, decide: Decide, telling: Telling) -> None:
         self._name = {"name": name}
         self._decide = decide
-        self._meta = meta
+        self._telling = telling
+        self._meta = telling.meta
         self._stream: UUID = new_id()
-        self._sent: Switch | None = None
+        self._sent: Done | None = None
         """What was sent before, and may have been committed."""
 
     def run(self, connection: Connection) -> Done | None:
@@ -151,16 +153,15 @@ class _Change:
             if self._sent is not None:
                 position = position_of(connection, self._stream)
                 if position is not None:
-                    return Done(after=before, event=self._sent, position=position)
+                    return msgspec.structs.replace(self._sent, position=position)
             event = self._decide(before)
-            if event is None:
-                # Whoever made it so has committed: he has held the same lock.
-                return Done(after=before, event=None, position=last(connection))
-            self._write(connection, event)
+            if event is not None:
+                self._write(connection, event)
             after = self._read(connection) or before
-            self._sent = event
-            position = remark(connection, event, self._meta, self._stream)
-        return Done(after=after, event=event, position=position)
+            events = self._telling.events(event, before.figures(), after.figures())
+            self._sent = Done(after=after, event=event, position=0)
+            position = remark(connection, events, self._meta, self._stream)
+        return msgspec.structs.replace(self._sent, position=position)
 
     def _read(self, connection: Connection) -> Followed | None:
         row = connection.execute(_READ, self._name).fetchone()

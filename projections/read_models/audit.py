@@ -1,17 +1,20 @@
 """The audit: everything that people did, and everything that was refused them (I9).
 
-One row for each event whose actor is an operator.  What one action wrote has one
-commit id; a refusal is an event of its own and changes nothing.
+One row for each event whose actor is an operator.  An action is one of them, with what
+it was before and after; the others that it wrote are its parts, by its commit id.  What
+was written before actions were told so is a row for each event, and no part.  A refusal
+is an event of its own and changes nothing.
 """
 
 from collections.abc import Collection
-from typing import ClassVar, Final, get_args, override
+from re import compile as pattern
+from typing import ClassVar, Final, NamedTuple, cast, get_args, override
 from uuid import UUID
 
 from msgspec import Struct
 
 from domain.entitlement.events import EntitlementEvent
-from domain.event import Event, Instant
+from domain.event import Event, Instant, JsonObject
 from domain.fulfillment import events as operations
 from domain.fulfillment.events import FulfillmentEvent
 from domain.fulfillment.operations import BY_OPERATORS
@@ -22,6 +25,7 @@ from domain.jobs.events import JobEvent
 from domain.maintenance.events import MaintenanceEvent
 from domain.operators.events import (
     ActionRefused,
+    ActionTaken,
     CallbackReplayed,
     OperatorEvent,
     ProjectionPaused,
@@ -76,7 +80,7 @@ class AuditRow(Struct, frozen=True, kw_only=True, rename="camel"):
     actor_type: str
     actor_id: str
     action: str
-    """The tag of what happened; of a refusal, what was asked for."""
+    """Of an action its name; of a refusal, what was asked for; else the event's tag."""
     target: str
     """The id of the stream that changed, or `projection:<name>` or `provider:<slug>`;
     of a refusal, the target as it was given."""
@@ -91,13 +95,23 @@ class AuditRow(Struct, frozen=True, kw_only=True, rename="camel"):
     request_id: str | None
     correlation_id: str
     commit_id: UUID | None
+    """An action and its parts have the same one."""
+    role: str | None
+    """Of a person who has signed in."""
+    category: str | None
+    """`system` or `financial`: of actions alone."""
+    is_part: bool
+    """Whether another row tells the action that it is part of: see `commit_id`."""
+    before: JsonObject | None
+    """States and figures before an action, by the kinds of what it is about."""
+    after: JsonObject | None
 
 
 class Audit(Projection[AuditRow]):
     """One row for each event of an operator."""
 
     name: ClassVar[str] = "audit"
-    schema: ClassVar[int] = 2
+    schema: ClassVar[int] = 3
     row = AuditRow
     key: ClassVar[tuple[str, ...]] = ("position",)
     events: ClassVar[Collection[type[Event]]] = _classes(
@@ -124,7 +138,7 @@ class Audit(Projection[AuditRow]):
         self, key: Key, row: AuditRow | None, recorded: RecordedEvent
     ) -> AuditRow | None:
         event, meta = recorded.event, recorded.meta
-        refused = event if isinstance(event, ActionRefused) else None
+        told = _told(recorded)
         return AuditRow(
             position=recorded.position,
             stream_id=recorded.stream_id,
@@ -132,18 +146,57 @@ class Audit(Projection[AuditRow]):
             recorded_at=recorded.recorded_at,
             actor_type=meta.actor.type,
             actor_id=meta.actor.id,
-            action=refused.action if refused else event.tag,
-            target=refused.target if refused else _target(recorded),
-            target_kind=(
-                _asked_about(refused) if refused else _kind(event.tag.partition(".")[0])
-            ),
-            outcome="refused" if refused else "accepted",
-            code=refused.code if refused else None,
+            role=meta.role,
+            action=told.action,
+            category=event.category if isinstance(event, ActionTaken) else None,
+            is_part=meta.action is not None and not isinstance(event, ActionTaken),
+            target=told.target,
+            target_kind=told.target_kind,
+            outcome="refused" if isinstance(event, ActionRefused) else "accepted",
+            code=event.code if isinstance(event, ActionRefused) else None,
+            before=_shown(event.before) if isinstance(event, ActionTaken) else None,
+            after=_shown(event.after) if isinstance(event, ActionTaken) else None,
             reason=meta.reason,
             request_id=meta.causation.request_id,
             correlation_id=meta.correlation_id,
             commit_id=meta.commit_id,
         )
+
+
+def _shown(figures: JsonObject) -> JsonObject:
+    """Return stored figures by names as JSON has them here."""
+    return {_camel(name): _value(figures[name]) for name in figures}
+
+
+def _value(value: object) -> object:
+    if isinstance(value, dict):
+        return _shown(cast("JsonObject", value))
+    return value
+
+
+def _camel(name: str) -> str:
+    return _WORD.sub(lambda it: it[1].upper(), name)
+
+
+_WORD: Final = pattern("_([a-z])")
+
+
+class _Told(NamedTuple):
+    action: str
+    target: str
+    target_kind: str | None
+
+
+def _told(recorded: RecordedEvent) -> _Told:
+    """Return what was done, or asked for, and of what."""
+    match recorded.event:
+        case ActionTaken(action=action, target=target, target_kind=kind):
+            return _Told(action, target, kind)
+        case ActionRefused() as event:
+            return _Told(event.action, event.target, _asked_about(event))
+        case event:
+            kind = _kind(event.tag.partition(".")[0])
+            return _Told(event.tag, _target(recorded), kind)
 
 
 _KINDS: Final = {

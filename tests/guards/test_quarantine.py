@@ -45,7 +45,7 @@ def remarks(database: TestDatabase) -> list[dict[str, Any]]:
         SELECT data || jsonb_build_object('tag', type, 'by', meta->'actor'->>'id',
                                           'why', meta->>'reason')
           FROM counterfoil.events
-         WHERE type LIKE 'restore.%' OR type LIKE 'operator.%'
+         WHERE type LIKE 'restore.%' OR type = 'operator.action_refused'
          ORDER BY position
         """
     )
@@ -264,9 +264,9 @@ def test_a_quarantine_waits_for_what_is_being_submitted_and_bars_the_next(
         " state = 'submitted', standing = 'asked' WHERE stream_id = %s",
         (first.id,),
     )
-    positions: list[int | None] = []
+    kept: list[object] = []
     engaging = threading.Thread(
-        target=lambda: positions.append(
+        target=lambda: kept.append(
             PostgresRestoreGuard(pool).engage(("operator",), META)
         )
     )
@@ -281,7 +281,7 @@ def test_a_quarantine_waits_for_what_is_being_submitted_and_bars_the_next(
     holder.execute("ROLLBACK")
     engaging.join()
 
-    assert positions[0] is not None
+    assert getattr(kept[0], "is_new", None) is True
     assert buyer.buy(second) == "quarantined"
 
 

@@ -80,7 +80,8 @@ def test_each_state_answers_as_the_rules_say(
         assert world.refusals() == []
         # One record, in the transaction of it all, also when it was so already.
         *_, record = world.taken()
-        assert (record[3], record[8], record[9]) == (str(key), 1, answer.position)
+        about = str(operation or job)
+        assert (record[3], record[8], record[9]) == (about, 1, answer.position)
         assert (record[4] == record[5]) == (expected == ())
         assert commits(world, answer.position) == sorted([*expected, TAKEN])
 

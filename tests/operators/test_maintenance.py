@@ -62,7 +62,8 @@ def log(world: World) -> list[tuple[Any, ...]]:
         """
         SELECT type, tenant_id, meta->'actor'->>'id', meta->>'reason',
                meta->>'correlation_id'
-          FROM counterfoil.events ORDER BY position
+          FROM counterfoil.events WHERE type <> 'operator.action_taken'
+         ORDER BY position
         """
     ).fetchall()
 
@@ -98,9 +99,14 @@ def test_the_same_once_more_writes_nothing_and_tells_who_was_first(
     again = desk.open("bob", expected_return="2999-01-01T01:00:00+01:00")
 
     assert (again.window_id, again.events) == (first.window_id, ())
-    assert again.position == first.position
+    assert again.position > first.position
     assert [each.opened_by for each in again.windows] == ["ann"]
     assert len(log(world)) == 1
+    opened, unchanged = world.taken()
+    assert (opened[0], opened[4], opened[6]) == ("maintenance.opened", {}, "ann")
+    assert opened[5]["maintenance"]["state"] == "open"
+    assert (unchanged[0], unchanged[6]) == ("maintenance.opened", "bob")
+    assert unchanged[4] == unchanged[5] == opened[5]
 
 
 @pytest.mark.parametrize(
@@ -142,7 +148,7 @@ def test_scopes_are_closed_and_opened_each_for_itself(world: World, desk: Desk) 
 
 def test_what_is_not_open_is_closed_already(world: World, desk: Desk) -> None:
     never = desk.close()
-    desk.open()
+    first = desk.open()
     desk.close()
     twice = desk.close()
 
@@ -150,6 +156,12 @@ def test_what_is_not_open_is_closed_already(world: World, desk: Desk) -> None:
     assert (twice.window_id, twice.events) == (None, ())
     assert len(log(world)) == 2
     assert world.refusals() == []
+    assert [(it[0], it[3].partition(":")[0]) for it in world.taken()] == [
+        ("maintenance.closed", "maintenance"),
+        ("maintenance.opened", str(first.window_id)),
+        ("maintenance.closed", str(first.window_id)),
+        ("maintenance.closed", "maintenance"),
+    ]
 
 
 def test_a_scope_that_is_closed_again_gets_a_new_window(
@@ -203,9 +215,6 @@ class Together:
             self._seen.has_met = True
             self._barrier.wait(timeout=30)
         return found
-
-    def last_position(self) -> int:
-        return self._windows.last_position()
 
 
 def at_once(world: World, act: Callable[[Desk, int], Maintained]) -> list[object]:

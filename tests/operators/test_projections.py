@@ -71,6 +71,16 @@ def paused_by(connection: psycopg.Connection[Any]) -> tuple[Any, ...]:
     return tuple(row)
 
 
+def actions(connection: psycopg.Connection[Any]) -> list[tuple[Any, ...]]:
+    return connection.execute(
+        """
+        SELECT data->>'action', data->'before', data->'after'
+          FROM counterfoil.events
+         WHERE type = 'operator.action_taken' AND data->>'target' = 'projection:jobs'
+        """
+    ).fetchall()
+
+
 def test_a_pause_is_on_record_with_its_reason_and_its_place(
     projections: Projections, pool: Database, connection: psycopg.Connection[Any]
 ) -> None:
@@ -86,7 +96,11 @@ def test_a_pause_is_on_record_with_its_reason_and_its_place(
     assert recorded(connection) == [
         ("projection.paused", data, "ann", "its table moves")
     ]
-    assert told.position == 2
+    assert told.position == 3
+    ((action, before, after),) = actions(connection)
+    assert (action, before["state"], after["state"]) == (
+        *("projection.paused", "following", "paused"),
+    )
     assert paused_by(connection) == ("ann", "its table moves", True)
 
 
@@ -151,8 +165,20 @@ def test_what_is_not_paused_is_not_resumed(
 ) -> None:
     told = projections.resume(JOBS, BACK)
 
-    assert (told.events, told.position) == ((), 0)
+    assert (told.events, told.position) == ((), 1)
     assert recorded(connection) == []
+    ((action, before, after),) = actions(connection)
+    assert action == "projection.resumed"
+    assert (
+        before
+        == after
+        == {
+            "state": "following",
+            "paused_by": None,
+            "slot": "a",
+            "set_aside": 0,
+        }
+    )
 
 
 def test_a_resumption_tries_again_what_was_set_aside(

@@ -32,12 +32,15 @@ from application.operators.deliveries.refused import refusal
 from application.operators.deliveries.verdict import GONE, Said, Verdict
 from application.operators.instruction import Instruction, as_given
 from application.operators.refusals import About, Refusals, about_nothing
+from application.operators.taken import Deed, done, on_record, record
 from application.policies import GOODS_DELIVERY, goods_key_of
 from application.ports import Streams
 from application.unit import Group, Ids, Refused, UnitOfWork, Written
+from domain.access.permissions import Permission
 from domain.errors import DomainError, InvalidRequestError
 from domain.goods.review import VERDICTS
 from domain.goods.state import Stage
+from domain.operators.actions import REVIEW_RESOLVED
 from domain.operators.events import ActionRefused
 from domain.stream import Ref, StreamKind
 from domain.text import clean, storable
@@ -82,34 +85,39 @@ class DecideReview:
         """Return what was decided, or proposed.
 
         Raises:
+            ForbiddenError: whoever asks may not, or not override.
             InvalidRequestError: the verdict is none, or there is no evidence.
-            NotFoundError: there is no such delivery.
+            NotFoundError: there is no such delivery of theirs.
             ReviewDecidedError: somebody has decided it, and says who and when.
             DecisionRefusedError: it is barred, or needs another person.
             StateConflictError: it is not in review.
             DatabaseUnavailableError: nothing is known to be done.
         """
         try:
-            return self._decided(_read(said), instruction)
+            return self._decided(said, instruction)
         except (ApplicationError, DomainError) as error:
             target = as_given(said.delivery)
             refused = ActionRefused(action=ACTION, target=target, code=error.code)
-            about = self._about(said.delivery)
+            about = self._about(said.delivery, instruction)
             Refusals(self.units, self.ids).record(refused, instruction, about)
             raise
 
-    def _about(self, key: str) -> About:
+    def _about(self, key: str, instruction: Instruction) -> About:
         try:
-            head = find_delivery(self.streams, key).head
+            head = find_delivery(self.streams, key, instruction).head
         except ApplicationError:
-            return about_nothing(key)
+            return about_nothing(key, instruction)
         return About(head.tenant_id, head.correlation_id)
 
     def _decided(self, said: Said, instruction: Instruction) -> Decided:
+        instruction.require(Permission.DELIVERIES_DECIDE)
+        if said.is_override:
+            instruction.require(Permission.DELIVERIES_OVERRIDE)
+        said = _read(said)
         for _ in range(_ROUNDS):
-            found = find_delivery(self.streams, said.delivery)
+            found = find_delivery(self.streams, said.delivery, instruction)
             if self._is_repeated(found, said, instruction):
-                return self._told(found, said)
+                return self._repeated(found, said, instruction)
             born, live = Ref(StreamKind.JOB, self.ids()), self._live(found)
             verdict = Verdict(
                 delivery=found.ref,
@@ -121,15 +129,16 @@ class DecideReview:
             )
             meta = instruction.meta(found.head.correlation_id)
             group = Group(refs=verdict.refs, decide=verdict, meta=meta)
-            (result,) = self.units.commit([group])
+            kept = on_record(group, _deed(found), self.ids())
+            (result,) = self.units.commit([kept])
             if isinstance(result, Written):
-                return self._told(found, said, result)
+                return self._told(found, said, result, instruction)
             if result in (GONE, _CONFLICT) or not isinstance(result, Refused):
                 continue
             # Whoever was first may have been the same person, with the same word.
-            found = find_delivery(self.streams, said.delivery)
+            found = find_delivery(self.streams, said.delivery, instruction)
             if self._is_repeated(found, said, instruction):
-                return self._told(found, said)
+                return self._repeated(found, said, instruction)
             raise refusal(self.reviews, found, result.code)
         raise StateConflictError(DELIVERY, said.delivery, "changing", "ask again")
 
@@ -141,16 +150,23 @@ class DecideReview:
             said.evidence,
         )
 
+    def _repeated(self, found: Found, said: Said, instruction: Instruction) -> Decided:
+        """Return where the delivery stands; that it was said again is on record."""
+        head = found.head
+        meta = instruction.meta(head.correlation_id)
+        written = record(self.units, self.ids, _deed(found), head.tenant_id, meta)
+        return self._told(found, said, written, instruction)
+
     def _live(self, found: Found) -> Ref | None:
         """Return the job that buys it, if it is not over yet."""
         key = goods_key_of(GOODS_DELIVERY, found.ref.id)
         return self.streams.live_job_with_key(found.head.tenant_id, key)
 
     def _told(
-        self, found: Found, said: Said, written: Written | None = None
+        self, found: Found, said: Said, written: Written, instruction: Instruction
     ) -> Decided:
-        changes = () if written is None else written.changes
-        state = find_delivery(self.streams, str(found.ref.id)).state
+        changes = done(written)
+        state = find_delivery(self.streams, str(found.ref.id), instruction).state
         jobs = [each.ref.id for each in changes if each.ref.kind is StreamKind.JOB]
         proposal = state.proposal if state.stage is Stage.NEEDS_REVIEW else None
         return Decided(
@@ -160,12 +176,17 @@ class DecideReview:
             proposed_by=None if proposal is None else proposal.by.id,
             job_id=jobs[0] if jobs else None,
             events=tuple(event.tag for each in changes for event in each.events),
-            position=(
-                written.position
-                if written is not None and written.position
-                else self.streams.last_position([found.ref.id])
-            ),
+            position=written.position,
         )
+
+
+def _deed(found: Found) -> Deed:
+    return Deed(
+        action=REVIEW_RESOLVED,
+        target_kind=DELIVERY,
+        target=str(found.ref.id),
+        refs=(found.ref,),
+    )
 
 
 def _read(said: Said) -> Said:

@@ -7,6 +7,7 @@ from uuid import UUID
 import msgspec
 
 from application.errors import NotFoundError
+from application.operators.instruction import Instruction
 from application.ports import Streams
 from application.unit import Head
 from domain.event import Actor, Instant
@@ -46,8 +47,8 @@ class Found:
     state: GoodsDelivery
 
 
-def find_delivery(streams: Streams, key: str) -> Found:
-    """Return the delivery whose id is `key`.
+def find_delivery(streams: Streams, key: str, instruction: Instruction) -> Found:
+    """Return the delivery of theirs whose id is `key`.
 
     Raises:
         NotFoundError: there is none.
@@ -58,5 +59,7 @@ def find_delivery(streams: Streams, key: str) -> Found:
         raise NotFoundError(DELIVERY, key) from None
     head = streams.head(ref)
     if head is None or not isinstance(head.state, GoodsDelivery):
+        raise NotFoundError(DELIVERY, key)
+    if not instruction.sees(head.tenant_id):
         raise NotFoundError(DELIVERY, key)
     return Found(ref, head, head.state)

@@ -22,11 +22,14 @@ from application.goods.port import Providers, Unconfigured
 from application.operators.deliveries.found import DELIVERY, Found, find_delivery
 from application.operators.instruction import Instruction, as_given
 from application.operators.refusals import About, Refusals, about_nothing
+from application.operators.taken import Deed, on_record, record
 from application.policies import GOODS_RECONCILE, goods_key_of, reconcile
 from application.ports import Streams
 from application.unit import Group, Ids, Locked, Refused, UnitOfWork, Written
+from domain.access.permissions import Permission
 from domain.event import Instant
 from domain.goods.state import GoodsDelivery, Stage, Standing
+from domain.operators.actions import DELIVERY_RECONCILED
 from domain.operators.events import ActionRefused
 from domain.stream import Change, Ref, StreamKind
 
@@ -65,7 +68,8 @@ class ReconcileDelivery:
         """Return the job that asks what became of the delivery's purchase.
 
         Raises:
-            NotFoundError: there is no such delivery.
+            ForbiddenError: whoever asks may not.
+            NotFoundError: there is no such delivery of theirs.
             StateConflictError: there is nothing to ask about.
             CannotBeAskedError: nobody can ask the provider.
             DatabaseUnavailableError: nothing is known to be done.
@@ -75,20 +79,21 @@ class ReconcileDelivery:
         except ApplicationError as error:
             target = as_given(key)
             refused = ActionRefused(action=ACTION, target=target, code=error.code)
-            about = self._about(key)
+            about = self._about(key, instruction)
             Refusals(self.units, self.ids).record(refused, instruction, about)
             raise
 
-    def _about(self, key: str) -> About:
+    def _about(self, key: str, instruction: Instruction) -> About:
         try:
-            head = find_delivery(self.streams, key).head
+            head = find_delivery(self.streams, key, instruction).head
         except ApplicationError:
-            return about_nothing(key)
+            return about_nothing(key, instruction)
         return About(head.tenant_id, head.correlation_id)
 
     def _asked(self, key: str, instruction: Instruction) -> Asked:
+        instruction.require(Permission.DELIVERIES_WRITE)
         for _ in range(_ROUNDS):
-            found = find_delivery(self.streams, key)
+            found = find_delivery(self.streams, key, instruction)
             forbidden = _forbidden(found.state)
             if forbidden is not None:
                 raise StateConflictError(DELIVERY, key, forbidden, _remedy(forbidden))
@@ -97,16 +102,20 @@ class ReconcileDelivery:
                 found.head.tenant_id, goods_key_of(GOODS_RECONCILE, found.ref.id)
             )
             if live is not None:
-                return self._told(found, live, replayed=True)
+                head, deed = found.head, _deed(found, live)
+                meta = instruction.meta(head.correlation_id)
+                said = record(self.units, self.ids, deed, head.tenant_id, meta)
+                return _told(found, live, said, replayed=True)
             job = Ref(StreamKind.JOB, self.ids())
             group = Group(
                 refs=(found.ref, job),
                 decide=partial(_born, found.ref, job),
                 meta=instruction.meta(found.head.correlation_id),
             )
-            (result,) = self.units.commit([group])
+            kept = on_record(group, _deed(found, job), self.ids())
+            (result,) = self.units.commit([kept])
             if isinstance(result, Written):
-                return self._told(found, job, replayed=False)
+                return _told(found, job, result, replayed=False)
         raise StateConflictError(DELIVERY, key, "changing", "ask again")
 
     def _require_answers(self, found: Found) -> None:
@@ -123,13 +132,23 @@ class ReconcileDelivery:
             detail = "it does not answer what became of a purchase"
             raise CannotBeAskedError(slug, LOOKUP_UNSUPPORTED, detail)
 
-    def _told(self, found: Found, job: Ref, *, replayed: bool) -> Asked:
-        return Asked(
-            delivery_id=found.ref.id,
-            job_id=job.id,
-            replayed=replayed,
-            position=self.streams.last_position([job.id]),
-        )
+
+def _deed(found: Found, job: Ref) -> Deed:
+    return Deed(
+        action=DELIVERY_RECONCILED,
+        target_kind=DELIVERY,
+        target=str(found.ref.id),
+        refs=(found.ref, job),
+    )
+
+
+def _told(found: Found, job: Ref, written: Written, *, replayed: bool) -> Asked:
+    return Asked(
+        delivery_id=found.ref.id,
+        job_id=job.id,
+        replayed=replayed,
+        position=written.position,
+    )
 
 
 def _born(

@@ -4,7 +4,9 @@ from typing import Final, NamedTuple
 
 import psycopg
 
+from application.operators.taken import Deed, taken
 from domain.event import Meta
+from domain.operators.actions import PROJECTION_REBUILT
 from domain.operators.events import ProjectionPromoted
 from infrastructure.errors import CommitUnknownError
 from infrastructure.ids import new_id
@@ -93,17 +95,22 @@ class Promotion:
         connection.execute(_SWAP, asked)
         aside = number(connection.execute(_COUNT, asked).fetchall()[0][0])
         forget(connection, self._name, other_slot(self._slot))
-        event = remark(
-            connection,
-            ProjectionPromoted(
-                projection=self._name,
-                schema_number=self._schema,
-                slot=self._slot,
-                position=position,
-            ),
-            self._meta,
-            self._stream,
+        promoted = ProjectionPromoted(
+            projection=self._name,
+            schema_number=self._schema,
+            slot=self._slot,
+            position=position,
         )
+        record = taken(
+            Deed(
+                action=PROJECTION_REBUILT,
+                target_kind="projection",
+                target=f"projection:{self._name}",
+            ),
+            {"slot": state.live, "position": live_before},
+            {"slot": self._slot, "position": position, "schema": self._schema},
+        )
+        event = remark(connection, (record, promoted), self._meta, self._stream)
         paused = state.paused_at is not None
         self._sent = Promoted(position, live_before, event, aside, paused)
         return self._sent

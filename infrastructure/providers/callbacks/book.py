@@ -7,6 +7,7 @@ from uuid import UUID
 from application.callbacks.callback import Callback, Remarked, Told
 from application.providers.sealing import Sealed
 from domain.event import Instant
+from domain.operators.events import ActionTaken
 from infrastructure.ids import new_id
 from infrastructure.postgres.batch_store import Connections
 from infrastructure.postgres.database import Connection, transaction
@@ -123,15 +124,16 @@ class PostgresCallbackBook:
         }
         with self._connections.connection() as connection:
             with transaction(connection):
-                if connection.execute(_MARK, row).fetchone():
-                    for each in remarks:
-                        remark(
-                            connection,
-                            each.event,
-                            each.meta,
-                            new_id(),
-                            callback.tenant_id,
-                        )
+                is_marked = connection.execute(_MARK, row).fetchone() is not None
+                for each in remarks:
+                    events = tuple(
+                        event
+                        for event in each.events
+                        if is_marked or isinstance(event, ActionTaken)
+                    )
+                    if events:
+                        tenant = callback.tenant_id
+                        remark(connection, events, each.meta, new_id(), tenant)
             marked = self._read(connection, callback.id)
         if marked is None:
             raise LostCallbackError(str(callback.id))

@@ -10,16 +10,18 @@ import random
 import time
 from typing import TYPE_CHECKING, Final
 
+import msgspec
 import psycopg
 
+from application.operators.taken import Telling
 from application.providers.book import Decide, Decided, Done, Provider, Standing
-from domain.event import Meta
+from domain.event import JsonObject
 from domain.operators.events import CredentialRotated, CredentialSet
 from infrastructure.errors import DatabaseUnavailableError
 from infrastructure.ids import new_id
 from infrastructure.postgres.batch_store import RACES, REPEATS, Connections
 from infrastructure.postgres.database import Connection, transaction
-from infrastructure.projecting.remarks import last, position_of, remark
+from infrastructure.projecting.remarks import position_of, remark
 from infrastructure.providers.registry.rows import (
     lock_provider,
     read_provider,
@@ -44,9 +46,11 @@ class PostgresProviderBook:
         """Take the connections to borrow."""
         self._connections = connections
 
-    def change(self, tenant_id: str, slug: str, decide: Decide, meta: Meta) -> Done:
+    def change(
+        self, tenant_id: str, slug: str, decide: Decide, telling: Telling
+    ) -> Done:
         """See `ProviderBook.change`."""
-        change = _Change(tenant_id, slug, decide, meta)
+        change = _Change(tenant_id, slug, decide, telling)
         give_up_at = time.monotonic() + _PATIENCE_SECONDS
         races = 0
         pause = 0.01
@@ -81,13 +85,15 @@ class PostgresProviderBook:
 class _Change:
     """One change on its way to be committed, over however many connections."""
 
-    def __init__(self, tenant_id: str, slug: str, decide: Decide, meta: Meta) -> None:
+    def __init__(
+        self, tenant_id: str, slug: str, decide: Decide, telling: Telling
+    ) -> None:
         self._tenant_id = tenant_id
         self._slug = slug
         self._decide = decide
-        self._meta = meta
+        self._telling = telling
         self._stream: UUID = new_id()
-        self._sent: Decided | None = None
+        self._sent: Done | None = None
         """What was sent before, and may have been committed."""
 
     def run(self, connection: Connection) -> Done:
@@ -97,34 +103,34 @@ class _Change:
             if self._sent is not None:
                 position = position_of(connection, self._stream)
                 if position is not None:
-                    return _done(self._sent, position)
+                    return msgspec.structs.replace(self._sent, position=position)
             before = self._read(connection)
             decided = self._decide(before)
-            if decided is None:
-                # Whoever made it so has committed: he has held the same lock.
-                provider = None if before is None else before.provider
-                return Done(after=provider, event=None, position=last(connection))
-            self._sent = decided
-            return _done(decided, self._written(connection, before, decided))
+            if decided is not None:
+                self._write(connection, decided, is_new=before is None)
+            provider = None if before is None else before.provider
+            after = provider if decided is None else decided.after
+            event = None if decided is None else decided.event
+            figures = _figures(provider), _figures(after)
+            self._sent = Done(after=after, event=event, position=0)
+            position = remark(
+                connection,
+                self._telling.events(event, *figures),
+                self._telling.meta,
+                self._stream,
+                self._tenant_id,
+            )
+            return msgspec.structs.replace(self._sent, position=position)
 
     def _read(self, connection: Connection) -> Standing | None:
         """Return the row in a statement after the lock: what its holder has done."""
         provider = read_provider(connection, self._tenant_id, self._slug)
         return None if provider is None else read_standing(connection, provider)
 
-    def _written(
-        self, connection: Connection, before: Standing | None, decided: Decided
-    ) -> int:
-        write_provider(
-            connection,
-            decided.after,
-            is_new=before is None,
-            is_given=isinstance(decided.event, CredentialSet | CredentialRotated),
-        )
-        return remark(
-            connection, decided.event, self._meta, self._stream, self._tenant_id
-        )
+    def _write(self, connection: Connection, decided: Decided, *, is_new: bool) -> None:
+        is_given = isinstance(decided.event, CredentialSet | CredentialRotated)
+        write_provider(connection, decided.after, is_new=is_new, is_given=is_given)
 
 
-def _done(decided: Decided, position: int) -> Done:
-    return Done(after=decided.after, event=decided.event, position=position)
+def _figures(provider: Provider | None) -> JsonObject:
+    return {} if provider is None else provider.figures()

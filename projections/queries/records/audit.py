@@ -3,13 +3,18 @@
 from dataclasses import dataclass
 from typing import Final
 
+import msgspec
+
 from projections.connections import Lend
 from projections.queries.listing import BY_POSITION, Listing
 from projections.queries.page import Page
 from projections.queries.records.related import EVERYTHING
-from projections.queries.terms import Asked, Field
+from projections.queries.terms import Among, Asked, Field
 from projections.read_models.audit import AuditRow
 from projections.reading import AtLeast, reading
+
+_PART: Final = "part"
+_NAMES_PARTS: Final = frozenset({_PART, "commit"})
 
 AUDIT: Final = Listing(
     name="audit",
@@ -20,6 +25,9 @@ AUDIT: Final = Listing(
         "action": Field("action", "text"),
         "target": Field("target", "text"),
         "outcome": Field("outcome", "text"),
+        "category": Field("category", "text"),
+        "part": Field("is_part", "boolean"),
+        "commit": Field("commit_id", "uuid"),
         "at": Field("recorded_at", "timestamptz", is_range=True),
         "tenant": Field("tenant_id", "text"),
         "position": Field("position", "bigint"),
@@ -29,7 +37,7 @@ AUDIT: Final = Listing(
 
 @dataclass(frozen=True, slots=True)
 class AuditList:
-    """Lists the audit."""
+    """Lists the audit; without a word about `part` or `commit`, no parts of actions."""
 
     lend: Lend
 
@@ -42,5 +50,8 @@ class AuditList:
             InvalidRequestError: names the member and what would be right.
             CounterfoilError: `at_least` was not reached; see there.
         """
+        if not any(term.field in _NAMES_PARTS for term in asked.terms):
+            terms = (*asked.terms, Among(_PART, (False,)))
+            asked = msgspec.structs.replace(asked, terms=terms)
         with reading(self.lend, "audit", at_least=at_least) as snapshot:
             return AUDIT.read(snapshot, asked)

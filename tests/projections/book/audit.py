@@ -1,5 +1,6 @@
 """The book of the audit: whatever an operator is named as the actor of."""
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -48,9 +49,19 @@ def told(log: Iterable[Told]) -> Rows:
     }
 
 
+def camel(figures: dict[str, Any]) -> dict[str, Any]:
+    return {
+        re.sub("_([a-z])", lambda it: it[1].upper(), name): (
+            camel(value) if isinstance(value, dict) else value
+        )
+        for name, value in figures.items()
+    }
+
+
 def row(event: Told) -> Row:
     meta, data = event.meta, event.data
     is_refused = event.type == "operator.action_refused"
+    is_action = event.type == "operator.action_taken"
     row: Row = {
         "position": event.position,
         "stream_id": event.stream_id,
@@ -58,6 +69,11 @@ def row(event: Told) -> Row:
         "recorded_at": event.at,
         "actor_type": "operator",
         "actor_id": meta["actor"]["id"],
+        "role": meta.get("role"),
+        "category": data["category"] if is_action else None,
+        "is_part": "action" in meta and not is_action,
+        "before": camel(data["before"]) if is_action else None,
+        "after": camel(data["after"]) if is_action else None,
         "outcome": "refused" if is_refused else "accepted",
         "code": data["code"] if is_refused else None,
         "reason": meta.get("reason"),
@@ -65,7 +81,15 @@ def row(event: Told) -> Row:
         "correlation_id": meta["correlation_id"],
         "commit_id": id_of(meta.get("commit_id")),
     }
-    if is_refused:
+    return row | named(event)
+
+
+def named(event: Told) -> Row:
+    """Return what was done, and of what."""
+    data = event.data
+    if event.type == "operator.action_taken":
+        action, target, kind = (data[it] for it in ("action", "target", "target_kind"))
+    elif event.type == "operator.action_refused":
         action, target, kind = data["action"], data["target"], None
         if action in OF_ENTITLEMENTS:
             kind = "entitlement"
@@ -82,4 +106,4 @@ def row(event: Told) -> Row:
         elif event.type == "callback.replayed":
             target = f"callback:{data['callback']}"
         kind = KINDS.get(kind, kind)
-    return row | {"action": action, "target": target, "target_kind": kind}
+    return {"action": action, "target": target, "target_kind": kind}

@@ -125,7 +125,7 @@ def test_a_history_tells_each_submission_with_what_came_of_it(
     audit = queries.audit(Asked(terms=(Among("target", (str(delivery),)),)))
     assert [
         (row.action, row.actor_id, row.reason, row.target_kind) for row in audit.items
-    ] == [("goods.review_decided", "ann", "support case 12", "delivery")]
+    ] == [("panel.goods.review_resolved", "ann", "support case 12", "delivery")]
 
 
 def test_the_jobs_of_a_delivery_are_found_by_it(shop: Shop, desk: Desk) -> None:

@@ -264,6 +264,7 @@ def test_an_entitlement_tells_how_far_the_panel_was_brought(lived: Life) -> None
 def test_the_audit_tells_every_action_and_refusal(lived: Life) -> None:
     """I9: who, what, of what, with what outcome and for which reason."""
     lines = all_of(AuditList(lived.lend))
+    assert not any(it.is_part for it in lines)
     told = {
         (it.actor_id, it.action, it.target_kind, it.outcome, it.code): it
         for it in lines
@@ -275,20 +276,30 @@ def test_the_audit_tells_every_action_and_refusal(lived: Life) -> None:
     assert (paused.target, paused.reason) == ("projection:drifts", "it looked wrong")
     missing = told["bob", "pause_projection", "projection", "refused", "not_found"]
     assert missing.target == "projection:nothing"
-    cancelled = told["ann", "fulfillment.cancelled", "operation", "accepted", None]
+    cancelled = told[
+        "ann", "panel.fulfillment.cancelled", "operation", "accepted", None
+    ]
     assert cancelled.target == str(lived.operation("cancelled"))
+    assert cancelled.category == "system"
+    assert cancelled.before is not None
+    assert cancelled.after is not None
     assert told["olga", "maintenance.closed", "maintenance", "accepted", None]
-    # One action: what is owed, the operation and its job.
+    # One action, and its parts: what is owed, the operation and its job.
     (pause,) = (
         it.commit_id
         for it in lines
-        if it.action == "entitlement.paused"
-        and it.stream_id == entitlement_of_ann(lived)
+        if it.action == "operation.requested"
+        and it.target == str(entitlement_of_ann(lived))
+        and "pause" in str(it.after)
     )
-    assert {it.action for it in lines if it.commit_id == pause} == {
-        "entitlement.paused",
-        "fulfillment.requested",
-        "job.enqueued",
+    assert pause is not None
+    asked = Asked(terms=(Among("commit", (pause,)),))
+    parts = AuditList(lived.lend)(asked).items
+    assert {it.action: it.is_part for it in parts} == {
+        "operation.requested": False,
+        "entitlement.paused": True,
+        "fulfillment.requested": True,
+        "job.enqueued": True,
     }
 
 

@@ -76,6 +76,7 @@ def recorded(connection: psycopg.Connection[Any]) -> list[tuple[Any, ...]]:
         """
         SELECT tenant_id, type, data, meta->'actor'->>'id', meta->>'reason'
           FROM counterfoil.events
+         WHERE type <> 'operator.action_taken'
          ORDER BY position
         """
     ).fetchall()
