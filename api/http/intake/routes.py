@@ -183,13 +183,13 @@ def _job(
     order_id: str | UnsetType = UNSET,
     replayed: bool | UnsetType = UNSET,
 ) -> Response[EnqueuedView]:
-    job = call.services.job(job_id)
+    job = call.services.queries.record(job_id, call.tenant_id)
     if job is None:
         raise NotFoundError(JOB, str(job_id))
     view = enqueued_view(
         call.surface, job, duplicate=duplicate, order_id=order_id, replayed=replayed
     )
-    return Response(view, headers=_LATER | {"Location": view.links["self"]})
+    return Response(view, headers=_LATER | {"Location": view.links.self})
 
 
 def routes(surface: Surface) -> Sequence[HTTPRouteHandler]:

@@ -3,10 +3,11 @@
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from api.http.records.job_views import JobDetailView, detail_view
 from api.http.surface import Surface
 from api.http.wire.ids import Prefix, told, told_if
 from api.http.wire.values import Moment, Position, moment, position
-from projections.job_history import JobStory
+from projections.queries.records.job import JobRecord
 from projections.queries.records.order import OrderRecord, Owed
 
 
@@ -109,17 +110,11 @@ def _owed(prefix: Prefix, owed: Owed) -> OwedView:
     )
 
 
-class EnqueuedView(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class EnqueuedView(JobDetailView, frozen=True, kw_only=True, rename="camel"):
     """A job that was asked for, as it is now."""
 
-    id: str
     job_id: str
-    """The same without its prefix, as the front door's functions answer it."""
-    kind: str
-    queue: str
-    state: str
-    """`queued`, `running`, `succeeded`, `failed` or `cancelled`."""
-    correlation_id: str
+    """The same as `id` without its prefix, as the front door's functions answer it."""
     duplicate: bool | UnsetType = UNSET
     """Whether an unfinished job had the unique key: this is that job."""
     order_id: str | UnsetType = UNSET
@@ -127,33 +122,22 @@ class EnqueuedView(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     replayed: bool | UnsetType = UNSET
     """Of a refund: whether the same one was asked for before."""
     position: Position
-    links: dict[str, str]
-
-
-_SHOPS_WORDS = {"waiting": "queued", "discarded": "failed"}
 
 
 def enqueued_view(
     surface: Surface,
-    job: JobStory,
+    job: JobRecord,
     *,
     duplicate: bool | UnsetType = UNSET,
     order_id: str | UnsetType = UNSET,
     replayed: bool | UnsetType = UNSET,
 ) -> EnqueuedView:
     """Return a job that was asked for, as it is now."""
-    id_ = told(Prefix.JOB, job.job_id)
-    address = f"{surface}/jobs/{id_}"
     return EnqueuedView(
-        id=id_,
+        **msgspec.structs.asdict(detail_view(surface, job)),
         job_id=str(job.job_id),
-        kind=job.kind,
-        queue=job.queue,
-        state=_SHOPS_WORDS.get(job.state, job.state),
-        correlation_id=job.correlation_id,
         duplicate=duplicate,
         order_id=order_id,
         replayed=replayed,
         position=position(job.events[-1].position),
-        links={"self": address, "cancel": f"{address}/cancel"},
     )

@@ -21,7 +21,8 @@ def test_a_job_is_accepted_with_where_to_look(api: Api) -> None:
     assert answer.headers["location"] == f"/v1/jobs/{told['id']}"
     assert answer.headers["retry-after"] == "2"
     assert (told["kind"], told["queue"], told["state"]) == ("noop", "bulk", "queued")
-    assert (told["duplicate"], told["position"]) == (False, "1")
+    assert told["duplicate"] is False
+    assert told["position"].isdigit()
     assert "anna" not in answer.text
 
 
@@ -40,9 +41,9 @@ def test_a_job_whose_unique_key_is_taken_is_the_one_that_has_it(api: Api) -> Non
     assert again.headers["idempotency-replayed"] == "true"
 
 
-@pytest.mark.parametrize(
-    ("wrong", "where"),
-    [
+def test_a_wrong_member_is_pointed_at(api: Api) -> None:
+    shop = api.client(Surface.SHOPS)
+    cases: list[tuple[dict[str, object], str]] = [
         ({"kind": None}, "#/kind"),
         ({"kind": "Noop"}, "#/kind"),
         ({"kind": "order_fanout"}, "#/kind"),
@@ -53,26 +54,21 @@ def test_a_job_whose_unique_key_is_taken_is_the_one_that_has_it(api: Api) -> Non
         ({"serialKey": "fanout:anna:1"}, "#/serialKey"),
         ({"tenant": "acme"}, "#/tenant"),
         ({"a~b/c": 1}, "#/a~0b~1c"),
-    ],
-)
-def test_a_wrong_member_is_pointed_at(
-    api: Api, wrong: dict[str, object], where: str
-) -> None:
+    ]
+
+    for wrong, where in cases:
+        for headers in ({}, under(KEY)):
+            answer = shop.post("/jobs", json=JOB | wrong, headers=headers)
+            assert (answer.status_code, pointers(answer)) == (400, [where])
+
+
+def test_a_request_is_an_object(api: Api) -> None:
     shop = api.client(Surface.SHOPS)
+    as_json = {"Content-Type": "application/json"}
 
-    for headers in ({}, under(KEY)):
-        answer = shop.post("/jobs", json=JOB | wrong, headers=headers)
-        assert answer.status_code == 400
-        assert pointers(answer) == [where]
-
-
-@pytest.mark.parametrize("body", ["[]", "null", '"text"', "1"])
-def test_a_request_is_an_object(api: Api, body: str) -> None:
-    answer = api.client(Surface.SHOPS).post(
-        "/jobs", content=body, headers={"Content-Type": "application/json"}
-    )
-
-    assert answer.status_code == 400
+    for body in ("[]", "null", '"text"', "1"):
+        answer = shop.post("/jobs", content=body, headers=as_json)
+        assert (answer.status_code, pointers(answer)) == (400, ["#"])
 
 
 def test_without_room_a_job_is_refused_and_uses_up_no_key(api: Api) -> None:
