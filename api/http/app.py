@@ -47,7 +47,12 @@ def application(services: HttpServices) -> Litestar:
 
 def described() -> dict[str, Any]:
     """Return the contract: the OpenAPI document of every surface."""
-    return document(_all({surface: _router(surface) for surface in Surface}))
+    return document(every_operation())
+
+
+def every_operation() -> list[Operation]:
+    """Return all that can be asked for, surface by surface."""
+    return _all({surface: _router(surface) for surface in Surface})
 
 
 def _all(routers: Mapping[Surface, Router]) -> list[Operation]:

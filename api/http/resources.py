@@ -5,6 +5,7 @@ from typing import Final
 
 from litestar.handlers import HTTPRouteHandler
 
+from api.http.access.routes import routes as access
 from api.http.contract.routes import routes as contract
 from api.http.intake import routes as intake
 from api.http.jobs.routes import routes as jobs
@@ -17,6 +18,7 @@ from api.http.workers.routes import routes as workers
 type RoutesOf = Callable[[Surface], Sequence[HTTPRouteHandler]]
 
 RESOURCES: Final[tuple[RoutesOf, ...]] = (
+    access,
     contract,
     intake,
     jobs,

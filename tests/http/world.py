@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 
 from hypothesis import strategies as st
 
+from application.access.tokens import Wanted
 from infrastructure.processor.heartbeat import register
 from infrastructure.processor.identity import this_process
-from tests.fixtures.http import Api
+from tests.fixtures.http import SHELL, Api
 
 
 @dataclass
@@ -41,10 +42,15 @@ def lived_in(api: Api) -> Generator[World]:
         register(connection, this_process(), ["mail"])
         workers = connection.execute("SELECT boot_id FROM counterfoil.workers")
         boots = [f"wrk_{boot}" for (boot,) in workers]
+    token = Wanted(
+        tenant_id="default", name="program", surface="shop", scopes=("jobs:read",)
+    )
+    made = api.services.access.tokens.create(token, SHELL)
     yield World(
         {
             "job_id": [str(row[0]) for row in rows],
             "queue": ["bulk", "default"],
             "worker_id": boots,
+            "token_id": [f"tok_{made.token.id}"],
         }
     )

@@ -49,7 +49,7 @@ def asking(
     if given[: len(_BEARER)].lower() != _BEARER:
         raise _unknown(surface)
     token = given[len(_BEARER) :].strip()
-    address = "" if connection.client is None else connection.client.host
+    address = address_of(connection)
     principal = services.access.authenticate.token(token, CREDENTIALS[surface], address)
     if principal is None:
         raise _unknown(surface)
@@ -65,16 +65,26 @@ def _of_session(
         detail = "sign in: POST /v1/panel/session"
         raise ProblemError(UNAUTHORIZED, detail)
     if declared.is_change:
-        _require_our_own_page(connection)
+        require_our_own_page(connection)
         sent = connection.headers.get(CSRF, "")
         if not hmac.compare_digest(sent.encode(), session.csrf.encode()):
             detail = f"send the session's token in the header {CSRF}"
             raise ProblemError(FORBIDDEN, detail)
-    return Asking(session.principal, session.partition)
+    partition = f"{session.partition}:{address_of(connection)}"
+    return Asking(session.principal, partition)
 
 
-def _require_our_own_page(connection: Connection) -> None:
-    """Refuse what a page of another site has sent; a program names no site."""
+def address_of(connection: Connection) -> str:
+    """Return where a request comes from, as far as that is known."""
+    return "" if connection.client is None else connection.client.host
+
+
+def require_our_own_page(connection: Connection) -> None:
+    """Refuse what a page of another site has sent; a program names no site.
+
+    Raises:
+        ProblemError: the browser says that it comes from one.
+    """
     site = connection.headers.get("sec-fetch-site")
     origin = connection.headers.get("origin")
     host = connection.headers.get("host", "")
