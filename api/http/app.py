@@ -15,6 +15,7 @@ from api.http.call import Call
 from api.http.contract.document import document
 from api.http.contract.listing import Operation, operations
 from api.http.envelope import Envelope
+from api.http.live.waiting import waited
 from api.http.problems.problem import Problem
 from api.http.problems.render import render
 from api.http.resources import RESOURCES
@@ -80,7 +81,10 @@ def _router(surface: Surface) -> Router:
         route_handlers=[each for of in RESOURCES for each in of(surface)],
         guards=[admit],
         opt={SURFACE: surface},
-        dependencies={"call": Provide(_call, sync_to_thread=False)},
+        dependencies={
+            "call": Provide(_call, sync_to_thread=False),
+            "waited": Provide(waited),
+        },
     )
 
 

@@ -41,6 +41,12 @@ SELECT e.position, e.tenant_id, e.stream_id, e.version, e.type, e.recorded_at
  ORDER BY e.position
  LIMIT %(limit)s
 """
+_UNFINISHED: Final = """
+SELECT EXISTS (SELECT
+                 FROM counterfoil.jobs j
+                WHERE j.stream_id = %(job)s
+                  AND j.tenant_id = %(tenant)s)
+"""
 _FIRST: Final = """
 SELECT e.recorded_at < counterfoil.now() - make_interval(hours => %(hours)s)
   FROM counterfoil.events e
@@ -105,6 +111,15 @@ class Changes:
         ):
             given = {"after": after, "hours": hours}
             return bool(cursor.execute(_FIRST, given).fetchone())
+
+    def is_unfinished(self, tenant_id: str, job: UUID) -> bool:
+        """Whether the job of that tenant may still end."""
+        with (
+            self.lend() as connection,
+            connection.cursor(row_factory=scalar_row) as cursor,
+        ):
+            given = {"tenant": tenant_id, "job": job}
+            return bool(cursor.execute(_UNFINISHED, given).fetchone())
 
 
 def _horizon(connection: psycopg.Connection[Any]) -> int:
