@@ -56,7 +56,7 @@ _EXAMPLES: Final = Path(__file__).resolve().parents[1] / "examples"
 WORKER_POOL: Final = 12
 """Handlers wait for the panel far longer than they hold a connection."""
 
-API_POOL: Final = 10
+API_POOL: Final = 16
 
 type Serve = Callable[[Services, str, int], Server]
 """Makes what answers HTTP at a host and port, over an opened installation."""

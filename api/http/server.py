@@ -7,15 +7,19 @@ stop     takes no new connection, lets requests end for a while, then ends them
 import socket
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Final, override
 
 import uvicorn
+from litestar.concurrency import set_asyncio_executor
 from litestar.types import ASGIApp
 
 from application.errors import ApplicationError
 
 GRACE_SECONDS: Final = 25
 """How long requests may end after the polite signal (deployment 8.4)."""
+HANDLERS: Final = 24
+"""Requests that are answered at once; each guard and each handler takes a thread."""
 _BACKLOG: Final = 1024
 _KEEP_ALIVE_SECONDS: Final = 20
 _HEADER_BYTES: Final = 32_768
@@ -73,6 +77,7 @@ class HttpServer:
                 h11_max_incomplete_event_size=_HEADER_BYTES,
             )
         )
+        self._handlers = ThreadPoolExecutor(HANDLERS, thread_name_prefix="handler")
         self._thread = threading.Thread(target=self._serve, name="http")
 
     @property
@@ -100,9 +105,12 @@ class HttpServer:
         """Return when every request has ended."""
         self.ask_to_stop()
         self._thread.join()
+        self._handlers.shutdown(wait=False)
         self._socket.close()
 
     def _serve(self) -> None:
+        # The loop's own is sized by the processors: handlers wait for the database.
+        set_asyncio_executor(self._handlers)
         self._server.run(sockets=[self._socket])
 
 

@@ -19,9 +19,9 @@ _BEHIND: Final = frozenset(
 _RETRY_AFTER: Final = {"Retry-After": "2"}
 
 
-MOST_WAITING: Final = 2
-"""Reads of a process that wait at once: each has a thread that answers nobody else, and
-on a small machine there are five."""
+MOST_WAITING: Final = 8
+"""Reads of a process that wait at once: each has one of the server's threads, which
+answers nobody else meanwhile."""
 
 _places: Final = BoundedSemaphore(MOST_WAITING)
 

@@ -12,6 +12,7 @@ from api.http.call import Call
 from api.http.lists.page import Offer, listed
 from api.http.lists.query import ListQuery, list_query
 from api.http.lists.views import ListView
+from api.http.live.waiting import Waited
 from api.http.records.detail import etag
 from api.http.records.job_views import (
     JobDetailView,
@@ -128,11 +129,16 @@ def _listed(call: Call, query: ListQuery, offer: Offer) -> Response[ListView[Job
     problems=("not_found",),
 )
 def get_job(
-    job_id: FromPath[str], call: NamedDependency[Call]
+    job_id: FromPath[str],
+    call: NamedDependency[Call],
+    waited: NamedDependency[Waited],
 ) -> Response[JobDetailView]:
-    """Tell everything of one job: its attempts, its lease, and what belongs to it."""
+    """Tell everything of one job: its attempts, its lease, and what belongs to it.
+
+    With `Prefer: wait=10` it is answered when the job has ended, or after 10 seconds.
+    """
     job = _job(call, job_id)
-    headers = _headers(job)
+    headers = _headers(job) | waited.headers
     return Response(detail_view(call.surface, job), headers=headers)
 
 
