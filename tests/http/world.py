@@ -11,6 +11,13 @@ from infrastructure.processor.heartbeat import register
 from infrastructure.processor.identity import this_process
 from tests.fixtures.http import SHELL, Api
 
+SETTLE = """
+SELECT counterfoil.settle_order('{
+    "orderId": "A-1", "customerId": "C-1", "kind": "purchase", "currency": "EUR",
+    "amountMinor": 1490, "lines": [{"line": 1, "type": "access", "days": 30}]
+}')->>'streamId'
+"""
+
 
 @dataclass
 class World:
@@ -39,6 +46,7 @@ def lived_in(api: Api) -> Generator[World]:
             " counterfoil.enqueue(jsonb_build_object('kind', 'mail', 'args',"
             " jsonb_build_object('n', n))) e"
         ).fetchall()
+        orders = connection.execute(SETTLE).fetchall()
         register(connection, this_process(), ["mail"])
         workers = connection.execute("SELECT boot_id FROM counterfoil.workers")
         boots = [f"wrk_{boot}" for (boot,) in workers]
@@ -49,6 +57,7 @@ def lived_in(api: Api) -> Generator[World]:
     yield World(
         {
             "job_id": [str(row[0]) for row in rows],
+            "order_id": [f"ord_{row[0]}" for row in orders],
             "queue": ["bulk", "default"],
             "worker_id": boots,
             "token_id": [f"tok_{made.token.id}"],
