@@ -19,6 +19,9 @@ DELIVERY_CANCELLED: Final = "panel.goods.delivery_cancelled"
 DELIVERY_RETRIED: Final = "goods.delivery_retried"
 DELIVERY_RECONCILED: Final = "goods.delivery_reconciled"
 REVIEW_RESOLVED: Final = "panel.goods.review_resolved"
+REVIEW_PROPOSED: Final = "goods.review_proposed"
+"""Another person has to agree."""
+EVIDENCE_ADDED: Final = "goods.evidence_added"
 
 LETTER_ACKNOWLEDGED: Final = "dead_letter.acknowledged"
 LETTER_DISMISSED: Final = "dead_letter.dismissed"
@@ -78,6 +81,8 @@ _OF_MONEY: Final = frozenset(
         DELIVERY_RETRIED,
         DELIVERY_RECONCILED,
         REVIEW_RESOLVED,
+        REVIEW_PROPOSED,
+        EVIDENCE_ADDED,
         CALLBACK_REPLAYED,
         PROVIDER_CONFIGURED,
         PROVIDER_ENABLED,

@@ -12,7 +12,7 @@ The same person's same word about the same evidence is a repetition, whatever ha
 of it; evidence is about one purchase, so buying once more needs evidence of its own.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 from uuid import UUID
 
@@ -22,6 +22,7 @@ from application.errors import (
     ApplicationError,
     StateConflictError,
 )
+from application.once.commit import commit_once, making
 from application.operators.deliveries.found import (
     DELIVERY,
     Found,
@@ -32,17 +33,19 @@ from application.operators.deliveries.refused import refusal
 from application.operators.deliveries.verdict import GONE, Said, Verdict
 from application.operators.instruction import Instruction, as_given
 from application.operators.refusals import About, Refusals, about_nothing
-from application.operators.taken import Deed, done, on_record, record
+from application.operators.taken import Deed, done, on_record
 from application.policies import GOODS_DELIVERY, goods_key_of
 from application.ports import Streams
-from application.unit import Group, Ids, Refused, UnitOfWork, Written
+from application.unit import Group, Ids, Locked, Refused, UnitOfWork, Written
 from domain.access.permissions import Permission
 from domain.errors import DomainError, InvalidRequestError
+from domain.event import Instant
+from domain.goods.events import DecisionProposed
 from domain.goods.review import VERDICTS
 from domain.goods.state import Stage
-from domain.operators.actions import REVIEW_RESOLVED
+from domain.operators.actions import REVIEW_PROPOSED, REVIEW_RESOLVED
 from domain.operators.events import ActionRefused
-from domain.stream import Ref, StreamKind
+from domain.stream import Change, Ref, StreamKind
 from domain.text import clean, storable
 
 ACTION: Final = "decide_delivery"
@@ -58,8 +61,11 @@ class Decided(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Where a delivery stands after a person's word."""
 
     delivery_id: UUID
-    verdict: str
+    verdict: str | None = None
+    """What was said; None: it was only looked at."""
     state: str
+    version: int
+    """Of the delivery, for whoever decides next."""
     proposed_by: str | None
     """Who has proposed what another person has to agree to; None: it is decided."""
     job_id: UUID | None
@@ -102,6 +108,15 @@ class DecideReview:
             Refusals(self.units, self.ids).record(refused, instruction, about)
             raise
 
+    def look(self, key: str, instruction: Instruction) -> Decided:
+        """Return how it stands with a delivery.
+
+        Raises:
+            NotFoundError: there is no such delivery of theirs.
+        """
+        found = find_delivery(self.streams, key, instruction)
+        return _stands(found, (), self.streams.last_position([found.ref.id]))
+
     def _about(self, key: str, instruction: Instruction) -> About:
         try:
             head = find_delivery(self.streams, key, instruction).head
@@ -127,12 +142,11 @@ class DecideReview:
                 by=instruction.actor,
                 four_eyes=self.four_eyes,
             )
-            meta = instruction.meta(found.head.correlation_id)
-            group = Group(refs=verdict.refs, decide=verdict, meta=meta)
-            kept = on_record(group, _deed(found), self.ids())
-            (result,) = self.units.commit([kept])
+            group = _group(found, instruction)
+            group = replace(group, refs=verdict.refs, decide=verdict)
+            result = commit_once(self.units, _on_record(group, found, self.ids()))
             if isinstance(result, Written):
-                return self._told(found, said, result, instruction)
+                return self._told(said, result, instruction)
             if result in (GONE, _CONFLICT) or not isinstance(result, Refused):
                 continue
             # Whoever was first may have been the same person, with the same word.
@@ -152,37 +166,72 @@ class DecideReview:
 
     def _repeated(self, found: Found, said: Said, instruction: Instruction) -> Decided:
         """Return where the delivery stands; that it was said again is on record."""
-        head = found.head
-        meta = instruction.meta(head.correlation_id)
-        written = record(self.units, self.ids, _deed(found), head.tenant_id, meta)
-        return self._told(found, said, written, instruction)
+        deed = _deed(found, REVIEW_RESOLVED)
+        kept = on_record(_group(found, instruction), deed, self.ids())
+        result = commit_once(self.units, kept)
+        if not isinstance(result, Written):
+            raise StateConflictError(DELIVERY, said.delivery, "changing", "ask again")
+        return self._told(said, result, instruction)
 
     def _live(self, found: Found) -> Ref | None:
         """Return the job that buys it, if it is not over yet."""
         key = goods_key_of(GOODS_DELIVERY, found.ref.id)
         return self.streams.live_job_with_key(found.head.tenant_id, key)
 
-    def _told(
-        self, found: Found, said: Said, written: Written, instruction: Instruction
-    ) -> Decided:
-        changes = done(written)
-        state = find_delivery(self.streams, str(found.ref.id), instruction).state
-        jobs = [each.ref.id for each in changes if each.ref.kind is StreamKind.JOB]
-        proposal = state.proposal if state.stage is Stage.NEEDS_REVIEW else None
-        return Decided(
-            delivery_id=found.ref.id,
-            verdict=said.verdict,
-            state=state.stage,
-            proposed_by=None if proposal is None else proposal.by.id,
-            job_id=jobs[0] if jobs else None,
-            events=tuple(event.tag for each in changes for event in each.events),
-            position=written.position,
-        )
+    def _told(self, said: Said, written: Written, instruction: Instruction) -> Decided:
+        found = find_delivery(self.streams, said.delivery, instruction)
+        told = _stands(found, done(written), written.position)
+        return msgspec.structs.replace(told, verdict=said.verdict)
 
 
-def _deed(found: Found) -> Deed:
+def _stands(found: Found, changes: tuple[Change, ...], position: int) -> Decided:
+    state = found.state
+    jobs = [each.ref.id for each in changes if each.ref.kind is StreamKind.JOB]
+    proposal = state.proposal if state.stage is Stage.NEEDS_REVIEW else None
+    return Decided(
+        delivery_id=found.ref.id,
+        state=state.stage,
+        version=state.version,
+        proposed_by=None if proposal is None else proposal.by.id,
+        job_id=jobs[0] if jobs else None,
+        events=tuple(event.tag for each in changes for event in each.events),
+        position=position,
+    )
+
+
+def _group(found: Found, instruction: Instruction) -> Group:
+    """Return what changes nothing, under the key of whoever asks."""
+    return Group(
+        refs=(found.ref,),
+        decide=lambda _locked, _now: (),
+        meta=instruction.meta(found.head.correlation_id),
+        once=making(instruction.once, DELIVERY, found.ref.id),
+    )
+
+
+def _on_record(group: Group, found: Found, remark: UUID) -> Group:
+    """Return the group with its record: of a proposal or of a decision."""
+
+    def decide(locked: Locked, now: Instant) -> tuple[Change, ...] | Refused:
+        changes = group.decide(locked, now)
+        action = REVIEW_PROPOSED if _proposes(changes) else REVIEW_RESOLVED
+        decided = replace(group, decide=lambda _locked, _now: changes)
+        deed = _deed(found, action)
+        return on_record(decided, deed, remark).decide(locked, now)
+
+    ref = Ref(StreamKind.REMARK, remark)
+    return replace(group, refs=(*group.refs, ref), decide=decide)
+
+
+def _proposes(changes: tuple[Change, ...] | Refused) -> bool:
+    return not isinstance(changes, Refused) and any(
+        isinstance(event, DecisionProposed) for each in changes for event in each.events
+    )
+
+
+def _deed(found: Found, action: str) -> Deed:
     return Deed(
-        action=REVIEW_RESOLVED,
+        action=action,
         target_kind=DELIVERY,
         target=str(found.ref.id),
         refs=(found.ref,),

@@ -19,13 +19,23 @@ from application.errors import (
     StateConflictError,
 )
 from application.goods.port import Providers, Unconfigured
+from application.once.commit import commit_once, making
 from application.operators.deliveries.found import DELIVERY, Found, find_delivery
 from application.operators.instruction import Instruction, as_given
 from application.operators.refusals import About, Refusals, about_nothing
-from application.operators.taken import Deed, on_record, record
+from application.operators.taken import Deed, on_record
 from application.policies import GOODS_RECONCILE, goods_key_of, reconcile
 from application.ports import Streams
-from application.unit import Group, Ids, Locked, Refused, UnitOfWork, Written
+from application.unit import (
+    Decide,
+    Group,
+    Ids,
+    Locked,
+    Refused,
+    Result,
+    UnitOfWork,
+    Written,
+)
 from domain.access.permissions import Permission
 from domain.event import Instant
 from domain.goods.state import GoodsDelivery, Stage, Standing
@@ -102,21 +112,28 @@ class ReconcileDelivery:
                 found.head.tenant_id, goods_key_of(GOODS_RECONCILE, found.ref.id)
             )
             if live is not None:
-                head, deed = found.head, _deed(found, live)
-                meta = instruction.meta(head.correlation_id)
-                said = record(self.units, self.ids, deed, head.tenant_id, meta)
-                return _told(found, live, said, replayed=True)
+                said = self._committed(found, live, instruction, _nothing)
+                if isinstance(said, Written):
+                    return _told(found, live, said, replayed=True)
+                continue
             job = Ref(StreamKind.JOB, self.ids())
-            group = Group(
-                refs=(found.ref, job),
-                decide=partial(_born, found.ref, job),
-                meta=instruction.meta(found.head.correlation_id),
-            )
-            kept = on_record(group, _deed(found, job), self.ids())
-            (result,) = self.units.commit([kept])
+            born = partial(_born, found.ref, job)
+            result = self._committed(found, job, instruction, born)
             if isinstance(result, Written):
                 return _told(found, job, result, replayed=False)
         raise StateConflictError(DELIVERY, key, "changing", "ask again")
+
+    def _committed(
+        self, found: Found, job: Ref, instruction: Instruction, decide: Decide
+    ) -> Result:
+        """Commit what is asked for under the key of whoever asks, and its record."""
+        group = Group(
+            refs=(found.ref, job),
+            decide=decide,
+            meta=instruction.meta(found.head.correlation_id),
+            once=making(instruction.once, "job", job.id),
+        )
+        return commit_once(self.units, on_record(group, _deed(found, job), self.ids()))
 
     def _require_answers(self, found: Found) -> None:
         """Refuse what nobody can answer.
@@ -149,6 +166,11 @@ def _told(found: Found, job: Ref, written: Written, *, replayed: bool) -> Asked:
         replayed=replayed,
         position=written.position,
     )
+
+
+def _nothing(_locked: Locked, _now: Instant) -> tuple[Change, ...]:
+    """Change nothing: a job asks already."""
+    return ()
 
 
 def _born(
