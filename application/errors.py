@@ -276,6 +276,8 @@ class ReviewDecidedError(ApplicationError):
 class DecisionRefusedError(ApplicationError):
     """The review cannot be decided so, or not now, or not by this person."""
 
+    allowed: tuple[str, ...] = ()  # what the same person could do instead
+
     def __init__(self, code: str, delivery: str, detail: str) -> None:
         """Name the refusal's code, the delivery, and what can be done instead."""
         self.code = code

@@ -7,6 +7,8 @@ from litestar.handlers import HTTPRouteHandler
 
 from api.http.access.routes import routes as access
 from api.http.contract.routes import routes as contract
+from api.http.deliveries.routes import routes as deliveries
+from api.http.hooks.routes import routes as hooks
 from api.http.intake import routes as intake
 from api.http.jobs.routes import routes as jobs
 from api.http.live.routes import routes as live
@@ -20,6 +22,8 @@ type RoutesOf = Callable[[Surface], Sequence[HTTPRouteHandler]]
 RESOURCES: Final[tuple[RoutesOf, ...]] = (
     access,
     contract,
+    deliveries,
+    hooks,
     intake,
     jobs,
     live,

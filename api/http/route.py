@@ -70,6 +70,10 @@ class Declaration(msgspec.Struct, frozen=True, kw_only=True):
     """Names of the query parameters that it takes."""
     query: Callable[..., Any] | None = None
     """Makes one value of some of them."""
+    also: tuple[int, ...] = ()
+    """Other statuses of success: 202 where something may have to be waited for."""
+    media: tuple[str, ...] = ()
+    """Media types of a body that is no JSON, taken as `body: bytes`; none: JSON."""
     is_open: bool = False
     """Whether no credential is asked for: signing in, hooks, `/v1/ready`."""
     is_reasoned: bool = True
@@ -82,6 +86,8 @@ class Declared(TypedDict, total=False):
     permission: Required[Permission | None]
     status: int
     """200 when nothing else is said."""
+    also: tuple[int, ...]
+    media: tuple[str, ...]
     key: Key
     match: Match
     problems: tuple[str, ...]
@@ -106,8 +112,7 @@ def route(
     status = declared.get("status", 200)
 
     def declare(function: Callable[..., Any]) -> HTTPRouteHandler:
-        told = inspect.getdoc(function) or ""
-        summary, _, description = told.partition("\n")
+        summary, _, description = (inspect.getdoc(function) or "").partition("\n")
         query = declared.get("query")
         declaration = Declaration(
             method=method,
@@ -120,6 +125,8 @@ def route(
             parameters=_query_of(function)
             | (frozenset[str]() if query is None else _query_of(query)),
             query=query,
+            also=declared.get("also", ()),
+            media=declared.get("media", ()),
             is_open=declared.get("is_open", False),
             is_reasoned=declared.get("is_reasoned", True),
         )

@@ -21,7 +21,7 @@ def tell_decided(decided: Decided) -> None:
         )
         return
     job = "" if decided.job_id is None else f" (job {decided.job_id})"
-    what = _WHAT[decided.verdict] if decided.events else f"it is {decided.state}"
+    what = _WHAT[decided.verdict or ""] if decided.events else f"it is {decided.state}"
     say(f"{again}{what}{job}")
 
 

@@ -87,7 +87,10 @@ def _operation(operation: Operation, components: dict[str, Any]) -> dict[str, An
         "security": list(_security(operation)),
         "parameters": [*_parameters(operation), *_headers(operation)],
         "responses": {
-            str(declared.status): _success(operation, components),
+            **{
+                str(status): _success(operation, status, components)
+                for status in (declared.status, *declared.also)
+            },
             **problem_responses(operation),
         },
     }
@@ -98,6 +101,10 @@ def _operation(operation: Operation, components: dict[str, Any]) -> dict[str, An
             "required": True,
             "content": {"application/json": _content(operation.body, components)},
         }
+    if declared.media:
+        raw: dict[str, Any] = {"schema": {"type": "string", "format": "binary"}}
+        content = dict.fromkeys(declared.media, raw)
+        made["requestBody"] = {"required": True, "content": content}
     if declared.permission is not None:
         made["x-permission"] = declared.permission.value
     return made
@@ -110,8 +117,9 @@ def _security(operation: Operation) -> Iterator[dict[str, list[str]]]:
         yield {_SECURITY[operation.surface]: scopes}
 
 
-def _success(operation: Operation, components: dict[str, Any]) -> dict[str, Any]:
-    status = operation.declared.status
+def _success(
+    operation: Operation, status: int, components: dict[str, Any]
+) -> dict[str, Any]:
     made: dict[str, Any] = {"description": "Done", "headers": _FOR_ALL}
     if operation.is_stream:
         schema = {"type": "string"}

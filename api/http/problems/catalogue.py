@@ -50,6 +50,9 @@ NOT_ACCEPTABLE: Final = "not_acceptable"
 METHOD_NOT_ALLOWED: Final = "method_not_allowed"
 PAYLOAD_TOO_LARGE: Final = "payload_too_large"
 UNSUPPORTED_MEDIA_TYPE: Final = "unsupported_media_type"
+PRECONDITION_FAILED: Final = "precondition_failed"
+PRECONDITION_REQUIRED: Final = "precondition_required"
+CALLBACK_REJECTED: Final = "callback_rejected"
 REASON_REQUIRED: Final = "reason_required"
 QUOTA_EXCEEDED: Final = "quota_exceeded"
 STATE_CONFLICT: Final = "state_conflict"
@@ -79,6 +82,7 @@ PROBLEMS: Final = _by_code(
         ProblemType("invalid_filter", _400, "No list can be filtered so"),
         ProblemType("invalid_cursor", _400, "The cursor is none of this list"),
         ProblemType("position_ahead", _400, "The log has no such position"),
+        ProblemType(CALLBACK_REJECTED, _400, "The callback is not taken"),
         ProblemType(UNAUTHORIZED, HTTPStatus.UNAUTHORIZED, "The credential is no good"),
         ProblemType(FORBIDDEN, _403, "Your role does not allow that"),
         ProblemType(INSUFFICIENT_SCOPE, _403, "The token does not allow that"),
@@ -98,6 +102,12 @@ PROBLEMS: Final = _by_code(
         ProblemType("idempotency_key_reused", _409, "The key is another request's"),
         ProblemType("idempotency_in_progress", _409, "The key's request is running"),
         ProblemType("queue_paused", _409, "Somebody has paused the queue already"),
+        ProblemType("review_decided", _409, "Somebody has decided the review"),
+        ProblemType("sender_not_gone", _409, "Its sender may still ask the provider"),
+        ProblemType("purchases_spent", _409, "Its purchases are spent"),
+        ProblemType("lookup_unsupported", _409, "The provider cannot be asked"),
+        ProblemType("provider_unconfigured", _409, "The provider is not configured"),
+        ProblemType("self_approval", _403, "Another person has to agree"),
         ProblemType("order_busy", _409, "Somebody holds the order's key"),
         ProblemType("key_busy", _409, "Somebody holds the unique key"),
         ProblemType(
@@ -111,12 +121,12 @@ PROBLEMS: Final = _by_code(
             "The request's media type is not taken",
         ),
         ProblemType(
-            "precondition_failed",
+            PRECONDITION_FAILED,
             HTTPStatus.PRECONDITION_FAILED,
             "It has changed since it was read",
         ),
         ProblemType(
-            "precondition_required",
+            PRECONDITION_REQUIRED,
             HTTPStatus.PRECONDITION_REQUIRED,
             "It changes only for who says what was read",
         ),
@@ -127,6 +137,7 @@ PROBLEMS: Final = _by_code(
         ProblemType(INTERNAL, HTTPStatus.INTERNAL_SERVER_ERROR, "A fault of ours"),
         ProblemType("too_many_streams", _503, "Too many follow already"),
         ProblemType(JOBS_UNAVAILABLE, _503, "This process changes nothing"),
+        ProblemType("no_key", _503, "This process has no keys"),
         ProblemType(DEPENDENCY_UNAVAILABLE, _503, "The database is not there"),
         ProblemType("projection_behind", _503, "A list does not show that yet"),
     )
@@ -137,6 +148,8 @@ ALIASES: Final[Mapping[str, str]] = {
     "missing_member": INVALID_REQUEST,
     "invalid_member": INVALID_REQUEST,
     "invalid_page": INVALID_REQUEST,
+    "second_person_required": "self_approval",
+    "version_changed": PRECONDITION_FAILED,
     "database_unavailable": DEPENDENCY_UNAVAILABLE,
     "commit_unknown": DEPENDENCY_UNAVAILABLE,
 }

@@ -31,8 +31,10 @@ from api.http.problems.catalogue import (
 from api.http.problems.pointers import pointer
 from api.http.problems.problem import Mistake, Problem, ProblemError
 from application.errors import (
+    DecisionRefusedError,
     ForbiddenError,
     QuotaExceededError,
+    ReviewDecidedError,
     StateConflictError,
 )
 from domain.errors import CounterfoilError, IllegalTransitionError, InvalidRequestError
@@ -123,6 +125,10 @@ def as_problem(error: Exception) -> Found | None:
         case QuotaExceededError():
             headers = {"Retry-After": str(error.retry_after_seconds)}
             return ProblemError(error.code, error.detail, headers=headers), {}
+        case DecisionRefusedError():
+            return _known(error, allowed=error.allowed)
+        case ReviewDecidedError():
+            return _known(error, state=error.state)
         case ForbiddenError():
             return _known(error)
         case CounterfoilError():

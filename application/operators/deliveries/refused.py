@@ -1,5 +1,7 @@
 """Why a word is refused, told with what can be done instead."""
 
+from typing import Final
+
 from application.errors import (
     ApplicationError,
     DecisionRefusedError,
@@ -11,6 +13,13 @@ from application.operators.deliveries.verdict import BUSY, STAGE
 from domain.event import Instant
 from domain.goods.state import Stage
 
+_ALLOWED: Final = {
+    "sender_not_gone": ("delivered", "reconcile", "override"),
+    "second_person_required": ("delivered", "not_purchased"),
+    "purchases_spent": ("delivered", "not_purchased"),
+}
+"""What the same person could do instead."""
+
 
 def refusal(reviews: Reviews, found: Found, code: str) -> ApplicationError:
     """Return the error that a person is told."""
@@ -19,7 +28,9 @@ def refusal(reviews: Reviews, found: Found, code: str) -> ApplicationError:
         remedy = "its job ends within moments; ask again then"
         return StateConflictError(DELIVERY, key, "looked at by its job", remedy)
     if not code.startswith(STAGE):
-        return DecisionRefusedError(code, key, _why(reviews, code, found))
+        refused = DecisionRefusedError(code, key, _why(reviews, code, found))
+        refused.allowed = _ALLOWED.get(code, ())
+        return refused
     last = reviews.last_decision(found.ref.id)
     if last is None:
         return StateConflictError(DELIVERY, key, state.stage, _remedy(state.stage))

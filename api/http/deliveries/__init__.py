@@ -1,0 +1,1 @@
+"""Deliveries of goods: what operators ask and decide about them."""

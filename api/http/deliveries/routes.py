@@ -1,0 +1,109 @@
+"""Routes of deliveries: what operators ask, and decide about money."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from litestar import Response
+from litestar.di import NamedDependency
+from litestar.handlers import HTTPRouteHandler
+from litestar.params import FromPath, JSONBody
+
+from api.http.call import Call
+from api.http.deliveries.bodies import DecisionRequest
+from api.http.deliveries.views import (
+    DecisionView,
+    ReconcilingView,
+    decision_view,
+    reconciling_view,
+)
+from api.http.keyed import Made, answered
+from api.http.route import Key, Match, route
+from api.http.surface import OPERATORS, Surface
+from api.http.wire.ids import Prefix, given, told
+from api.http.wire.match import wanted_version
+from application.operators.deliveries.verdict import Said
+from application.operators.instruction import Instruction
+from domain.access.permissions import Permission
+
+_PROPOSED = "goods.decision_proposed"
+
+
+@route(
+    "POST",
+    "/deliveries/{delivery_id:str}/reconcile",
+    permission=Permission.DELIVERIES_WRITE,
+    status=202,
+    key=Key.TAKEN,
+    problems=("state_conflict", "lookup_unsupported", "provider_unconfigured"),
+)
+def reconcile_delivery(
+    delivery_id: FromPath[str], call: NamedDependency[Call]
+) -> Response[ReconcilingView]:
+    """Have the provider asked what became of a purchase.
+
+    By a job that never buys.  While one asks already, that one is answered.
+    """
+    id_ = given(delivery_id, Prefix.DELIVERY)
+
+    def carry_out(instruction: Instruction) -> Made:
+        asked = call.services.reconcile_delivery(str(id_), instruction)
+        return Made("job", str(asked.job_id), position=asked.position)
+
+    def show(made: Made) -> Response[ReconcilingView]:
+        job_id = told(Prefix.JOB, UUID(made.id))
+        return reconciling_view(call.surface, told(Prefix.DELIVERY, id_), job_id)
+
+    return answered(call, carry_out, show)
+
+
+@route(
+    "POST",
+    "/deliveries/{delivery_id:str}/decision",
+    permission=Permission.DELIVERIES_DECIDE,
+    also=(202,),
+    key=Key.REQUIRED,
+    match=Match.REQUIRED,
+    problems=(
+        "forbidden",
+        "state_conflict",
+        "review_decided",
+        "sender_not_gone",
+        "purchases_spent",
+        "self_approval",
+    ),
+)
+def decide_delivery(
+    delivery_id: FromPath[str],
+    data: JSONBody[DecisionRequest],
+    call: NamedDependency[Call],
+) -> Response[DecisionView]:
+    """Say what became of a purchase whose end nobody knows.
+
+    `not_purchased` gives the money back, `buy_again` buys once more under a new key;
+    both are barred while whoever asked the provider may still be about to.  202: it is
+    proposed, and another person has to agree by the same request.
+    """
+    id_ = given(delivery_id, Prefix.DELIVERY)
+    said = Said(
+        delivery=str(id_),
+        verdict=data.verdict,
+        evidence=data.evidence,
+        is_override=data.override,
+        version=wanted_version(call, Prefix.DELIVERY, id_),
+    )
+
+    def carry_out(instruction: Instruction) -> Made:
+        decided = call.services.decide(said, instruction)
+        events, position = decided.events, decided.position
+        return Made("delivery", str(decided.delivery_id), events, position)
+
+    def show(made: Made) -> Response[DecisionView]:
+        decided = call.services.decide.look(made.id, call.instruction())
+        return decision_view(decided, made)
+
+    return answered(call, carry_out, show, body=data, status_after={_PROPOSED: 202})
+
+
+def routes(surface: Surface) -> Sequence[HTTPRouteHandler]:
+    """Return the routes of deliveries: operators alone have them."""
+    return (reconcile_delivery, decide_delivery) if surface in OPERATORS else ()

@@ -1,0 +1,1 @@
+"""Callbacks: what providers tell by themselves, and what people have told again."""
