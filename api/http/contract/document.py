@@ -167,7 +167,7 @@ def _headers(operation: Operation) -> Iterator[dict[str, Any]]:
         yield _header(
             "X-Operator-Reason",
             "Why, percent-encoded UTF-8 of 1 to 400 characters",
-            {"type": "string", "minLength": 1, "pattern": _VISIBLE},
+            {"type": "string", "minLength": 1, "pattern": _PRINTABLE},
             needed=surface in OPERATORS,
         )
     if declared.is_change and surface is Surface.PANEL and not declared.is_open:
@@ -180,6 +180,7 @@ def _headers(operation: Operation) -> Iterator[dict[str, Any]]:
 
 
 _VISIBLE: Final = "^[!-~]+$"
+_PRINTABLE: Final = "^[ -~]+$"
 # In quotes it is a string of RFC 9651, whose quotes do not count.
 _BARE: Final = "^[!#-~][!-~]*$"
 
