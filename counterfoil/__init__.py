@@ -3,6 +3,7 @@
     counterfoil            what a job kind is made of, and how a job is asked for
     counterfoil.panel      what an adapter of the panel is made of
     counterfoil.testing    runs a handler without a database
+    counterfoil.http       speaks to the REST API, for shops and programs
 
 They are kept when the modules behind them move; import nothing else from this
 distribution.
