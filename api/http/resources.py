@@ -8,8 +8,9 @@ from litestar.handlers import HTTPRouteHandler
 from api.http.access.routes import routes as access
 from api.http.contract.routes import routes as contract
 from api.http.deliveries.routes import routes as deliveries
+from api.http.entitlements.routes import routes as entitlements
 from api.http.hooks.routes import routes as hooks
-from api.http.intake import routes as intake
+from api.http.intake.routes import routes as intake
 from api.http.jobs.routes import routes as jobs
 from api.http.live.routes import routes as live
 from api.http.queues.routes import routes as queues
@@ -23,6 +24,7 @@ RESOURCES: Final[tuple[RoutesOf, ...]] = (
     access,
     contract,
     deliveries,
+    entitlements,
     hooks,
     intake,
     jobs,

@@ -9,12 +9,15 @@ Together with it the operation and its job are born.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 from uuid import UUID
 
 import msgspec
 from msgspec.structs import replace
 
 from application import births
+from application.errors import ApplicationError, StateConflictError
+from application.operators.entitlements import Found
 from application.unit import Locked, Refused, changed
 from domain.entitlement import aggregate as entitlements
 from domain.entitlement.aggregate import UNREADABLE
@@ -35,7 +38,8 @@ from domain.fulfillment import operations
 from domain.fulfillment.commands import Request
 from domain.stream import Change, Ref
 
-CONFLICT = "state_"
+ENTITLEMENT: Final = "entitlement"
+CONFLICT: Final = "state_"
 """Refusals begin with this when the state forbids what was asked for."""
 
 NOT_LATER = Refused("ends_at_not_later")
@@ -116,3 +120,35 @@ class Asked:
             effective_at=now,
             idempotency_key=self.key,
         )
+
+
+def refusal(
+    operation: str, found: Found, refused: Refused
+) -> ApplicationError | InvalidRequestError:
+    """Return what a person is told, with what can be done instead."""
+    if refused == NOT_LATER:
+        state = found.head.state
+        ends = state.desired if isinstance(state, Entitlement) else None
+        rule = "later than the present end"
+        if ends is not None:
+            rule += f", {ends.ends_at.isoformat()}"
+        return InvalidRequestError(refused.code, "endsAt", rule)
+    stage = refused.code.removeprefix(CONFLICT)
+    remedy = _remedy(operation, stage)
+    return StateConflictError(ENTITLEMENT, str(found.ref.id), stage, remedy)
+
+
+def _remedy(operation: str, stage: str) -> str:
+    match operation, stage:
+        case _, "not_paused":
+            return "only a pause is resumed; `enable` takes a disabling back"
+        case "enable", "paused":
+            return "resume it first: that gives the paused time back"
+        case "pause", "paused":
+            return "it rests already; `reconcile` brings the panel to that"
+        case _, "unreadable":
+            return "its row holds what nobody can read; restore it from its stream"
+        case _, "disabled":
+            return "it is off already; `reconcile` brings the panel to that"
+        case _:
+            return "ask again"

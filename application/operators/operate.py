@@ -16,35 +16,46 @@ from msgspec import UNSET
 
 from application.errors import (
     ApplicationError,
+    IdempotencyInProgressError,
     NotFoundError,
     OperationKeyReusedError,
     StateConflictError,
 )
-from application.operators.asked import CONFLICT, NOT_LATER, Asked
+from application.once.commit import commit_once, making
+from application.operators.asked import ENTITLEMENT, Asked, refusal
 from application.operators.entitlements import Found, find_entitlement
 from application.operators.instruction import Instruction, as_given
 from application.operators.refusals import About, Refusals, about_nothing
-from application.operators.taken import Deed, on_record, record
+from application.operators.taken import Deed, on_record
 from application.policies import key_of
 from application.ports import Streams
-from application.unit import Group, Head, Ids, Refused, UnitOfWork, Written
+from application.unit import (
+    Group,
+    Head,
+    Ids,
+    Locked,
+    Once,
+    Refused,
+    UnitOfWork,
+    Written,
+)
 from domain.access.permissions import Permission
 from domain.entitlement.commands import Given
-from domain.entitlement.state import Desired, Entitlement
+from domain.entitlement.state import Desired
 from domain.errors import DomainError, InvalidRequestError
-from domain.event import Instant, JsonObject
+from domain.event import Instant, JsonObject, Meta
 from domain.fulfillment.aggregate import FulfillmentOperation
 from domain.fulfillment.operations import RECONCILE
 from domain.fulfillment.parse import read_operation, read_parameters
 from domain.members import read_text
 from domain.operators.actions import OPERATION_REQUESTED
 from domain.operators.events import ActionRefused
-from domain.stream import Ref, State, StreamKind
+from domain.stream import Change, Ref, State, StreamKind
 
 _ROUNDS: Final = 3
 _BUCKET_MINUTES: Final = 15
 _KEY_CHARACTERS: Final = 128
-_WHAT: Final = "entitlement"
+_OPERATION: Final = "operation"
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):
@@ -92,10 +103,13 @@ class Operate:
             NotFoundError: nobody of theirs has such an entitlement.
             StateConflictError: the entitlement's state forbids it.
             OperationKeyReusedError: the key was used with other parameters.
+            AnsweredBeforeError: see `commit_once`, and the others.
             DatabaseUnavailableError: nothing is known to be done.
         """
         try:
             return self._operated(wanted, instruction)
+        except IdempotencyInProgressError:
+            raise  # nothing is refused: the same request is about to be answered
         except (ApplicationError, DomainError) as error:
             refused = ActionRefused(
                 action=as_given(wanted.operation),
@@ -112,37 +126,50 @@ class Operate:
         given = read_parameters(operation, wanted.parameters)
         found = self._found(wanted, instruction)
         key, correlation_id = self._key(wanted, operation, found)
+        meta = instruction.meta(correlation_id)
         for _ in range(_ROUNDS):
             before = self.streams.operation_with_key(found.head.tenant_id, key)
             if before is not None:
                 told = self._replayed(found, given, *before)
                 if wanted.key is not None:
                     return told  # the very same request
-                deed = _deed(found, before[0])
-                tenant, meta = found.head.tenant_id, instruction.meta(correlation_id)
-                said = record(self.units, self.ids, deed, tenant, meta)
-                return msgspec.structs.replace(told, position=said.position)
+                return self._recorded(told, found, meta, instruction.once)
             born = (self.ids(), self.ids())
+            ref = Ref(StreamKind.OPERATION, born[0])
             asked = Asked(
                 entitlement=found.ref,
                 operation=operation,
                 given=given,
                 key=key,
                 ids=born,
-                refs=(
-                    found.ref,
-                    Ref(StreamKind.OPERATION, born[0]),
-                    Ref(StreamKind.JOB, born[1]),
-                ),
+                refs=(found.ref, ref, Ref(StreamKind.JOB, born[1])),
             )
-            group = Group(asked.refs, asked, instruction.meta(correlation_id))
-            deed = _deed(found, Ref(StreamKind.OPERATION, born[0]))
-            (result,) = self.units.commit([on_record(group, deed, self.ids())])
+            once = making(instruction.once, _OPERATION, ref.id)
+            group = Group(asked.refs, asked, meta, once=once)
+            recorded = on_record(group, _deed(found, ref), self.ids())
+            result = commit_once(self.units, recorded)
             if isinstance(result, Written):
                 return _told(found, result)
             if isinstance(result, Refused) and result.code != "conflict":
-                raise _refusal(wanted, found, result)
-        raise StateConflictError(_WHAT, wanted.entitlement, "changing", "ask again")
+                raise refusal(operation, found, result)
+        raise StateConflictError(
+            ENTITLEMENT, wanted.entitlement, "changing", "ask again"
+        )
+
+    def _recorded(
+        self, told: Operated, found: Found, meta: Meta, once: Once | None
+    ) -> Operated:
+        """Put on record that somebody asks for what somebody has asked for before."""
+        ref = Ref(StreamKind.OPERATION, told.operation_id)
+        deed = _deed(found, ref)
+        group = Group(
+            deed.refs, _nothing, meta, once=making(once, _OPERATION, told.operation_id)
+        )
+        said = commit_once(self.units, on_record(group, deed, self.ids()))
+        if not isinstance(said, Written):
+            msg = "the record of a reconciliation was refused"
+            raise TypeError(msg)
+        return msgspec.structs.replace(told, position=said.position)
 
     def _found(self, wanted: Wanted, instruction: Instruction) -> Found:
         """Return what of theirs is meant.
@@ -154,7 +181,7 @@ class Operate:
         tenant_id = instruction.tenant_id or wanted.tenant_id
         found = find_entitlement(self.streams, tenant_id, wanted.entitlement)
         if not instruction.sees(found.head.tenant_id):
-            raise NotFoundError(_WHAT, wanted.entitlement)
+            raise NotFoundError(ENTITLEMENT, wanted.entitlement)
         return found
 
     def _key(self, wanted: Wanted, operation: str, found: Found) -> tuple[str, str]:
@@ -207,10 +234,14 @@ class Operate:
         return About(found.head.tenant_id, nobody.correlation_id)
 
 
+def _nothing(_locked: Locked, _now: Instant) -> tuple[Change, ...]:
+    return ()
+
+
 def _deed(found: Found, operation: Ref) -> Deed:
     return Deed(
         action=OPERATION_REQUESTED,
-        target_kind=_WHAT,
+        target_kind=ENTITLEMENT,
         target=str(found.ref.id),
         refs=(found.ref, operation),
     )
@@ -253,34 +284,3 @@ def _operation(state: State) -> FulfillmentOperation:
         msg = "an operation has the head of something else"
         raise TypeError(msg)
     return state
-
-
-def _refusal(
-    wanted: Wanted, found: Found, refused: Refused
-) -> ApplicationError | InvalidRequestError:
-    if refused == NOT_LATER:
-        state = found.head.state
-        ends = state.desired if isinstance(state, Entitlement) else None
-        rule = "later than the present end"
-        if ends is not None:
-            rule += f", {ends.ends_at.isoformat()}"
-        return InvalidRequestError(refused.code, "endsAt", rule)
-    stage = refused.code.removeprefix(CONFLICT)
-    remedy = _remedy(wanted.operation, stage)
-    return StateConflictError(_WHAT, str(found.ref.id), stage, remedy)
-
-
-def _remedy(operation: str, stage: str) -> str:
-    match operation, stage:
-        case _, "not_paused":
-            return "only a pause is resumed; `enable` takes a disabling back"
-        case "enable", "paused":
-            return "resume it first: that gives the paused time back"
-        case "pause", "paused":
-            return "it rests already; `reconcile` brings the panel to that"
-        case _, "unreadable":
-            return "its row holds what nobody can read; restore it from its stream"
-        case _, "disabled":
-            return "it is off already; `reconcile` brings the panel to that"
-        case _:
-            return "ask again"

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 from projections.connections import Lend
 from projections.queries.attempts import AttemptHistory
+from projections.queries.heads.operation import FindOperation
+from projections.queries.heads.order import FindOrder
 from projections.queries.holders import FeedHolders
 from projections.queries.jobs import JobRecords
 from projections.queries.letters import Letters
@@ -18,7 +20,6 @@ from projections.queries.records.entitlements import EntitlementList
 from projections.queries.records.evidence import DeliveryEvidence
 from projections.queries.records.job import JobRecordOf
 from projections.queries.records.operations import OperationList
-from projections.queries.records.order import FindOrder
 from projections.queries.records.orders import OrderList
 from projections.queries.records.versions import StreamVersions
 
@@ -45,8 +46,9 @@ class Queries:
     """Everything of one delivery, as it is now."""
     orders: OrderList
     """And what waits for what."""
+    operation: FindOperation
     order: FindOrder
-    """One of them, as it is now."""
+    """One of them, as it is now; so is the operation."""
     entitlements: EntitlementList
     drifts: DriftList
     audit: AuditList
@@ -73,6 +75,7 @@ def queries_over(lend: Lend) -> Queries:
         deliveries=DeliveryList(lend),
         evidence=DeliveryEvidence(lend),
         orders=OrderList(lend),
+        operation=FindOperation(lend),
         order=FindOrder(lend),
         entitlements=EntitlementList(lend),
         drifts=DriftList(lend),

@@ -27,7 +27,7 @@ from application.intake.defaults import job_asked, refund_asked, settlement_aske
 from application.intake.port import BEFORE, JOB, ORDER
 from application.operators.instruction import Instruction
 from domain.access.permissions import Permission
-from projections.queries.records.order import OrderRecord
+from projections.queries.heads.order import OrderRecord
 
 _LATER: Final = {"Retry-After": "2"}
 

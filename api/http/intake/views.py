@@ -7,8 +7,8 @@ from api.http.records.job_views import JobDetailView, detail_view
 from api.http.surface import Surface
 from api.http.wire.ids import Prefix, told, told_if
 from api.http.wire.values import Moment, Position, moment, position
+from projections.queries.heads.order import OrderRecord, Owed
 from projections.queries.records.job import JobRecord
-from projections.queries.records.order import OrderRecord, Owed
 
 
 class OwedView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -108,6 +108,7 @@ PROBLEMS: Final = _by_code(
         ProblemType("lookup_unsupported", _409, "The provider cannot be asked"),
         ProblemType("provider_unconfigured", _409, "The provider is not configured"),
         ProblemType("self_approval", _403, "Another person has to agree"),
+        ProblemType("not_pausable", _409, "It does not rest, or rests already"),
         ProblemType("order_busy", _409, "Somebody holds the order's key"),
         ProblemType("key_busy", _409, "Somebody holds the unique key"),
         ProblemType(
@@ -131,6 +132,10 @@ PROBLEMS: Final = _by_code(
             "It changes only for who says what was read",
         ),
         ProblemType(REASON_REQUIRED, _422, "It needs a reason"),
+        ProblemType("unsupported_operation", _422, "There is no such operation"),
+        ProblemType(
+            "fulfillment_operation_rejected", _422, "The access does not take that now"
+        ),
         ProblemType(QUOTA_EXCEEDED, _429, "Too many requests"),
         ProblemType(TENANT_PENDING, _429, "Too much of the tenant is pending"),
         ProblemType(TOTAL_PENDING, _429, "Too much is pending"),
@@ -150,6 +155,7 @@ ALIASES: Final[Mapping[str, str]] = {
     "invalid_page": INVALID_REQUEST,
     "second_person_required": "self_approval",
     "version_changed": PRECONDITION_FAILED,
+    "ends_at_not_later": "fulfillment_operation_rejected",
     "database_unavailable": DEPENDENCY_UNAVAILABLE,
     "commit_unknown": DEPENDENCY_UNAVAILABLE,
 }

@@ -1,5 +1,6 @@
 """One order as it is now: its head, what it owes, and who decides about it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, LiteralString
 from uuid import UUID
@@ -116,7 +117,7 @@ class FindOrder:
 def _rows[R: msgspec.Struct](
     connection: psycopg.Connection[Any],
     statement: LiteralString,
-    parameters: dict[str, object],
+    parameters: Mapping[str, object],
     row: type[R],
 ) -> list[R]:
     with connection.cursor(row_factory=class_row(row)) as cursor:

@@ -1,0 +1,1 @@
+"""What is true now, read off the heads: never behind what was committed."""
