@@ -71,6 +71,14 @@ bench-peers: .venv/.dev .venv-bench/.peers bench/peers/node/node_modules/.peers 
 deploy-test: .venv/.dev ## Boot deploy/ (in containers where an engine answers) and send 100 orders through
 	$(RUN)python -m deploy.trial $(ARGS)
 
+.PHONY: bench-http
+bench-http: .venv/.dev ## Measure the API beside a bare route of the same framework
+	$(RUN)python -m bench.http $(ARGS)
+
+.PHONY: contract
+contract: .venv/.dev ## Write docs/openapi.json, as the routes declare the API
+	PYTHONPATH=. $(RUN)python scripts/contract.py
+
 .PHONY: lock
 lock: .venv/.dev ## Resolve the requirements files anew (UPGRADE=1 takes newer releases)
 	$(COMPILE) $(OURS) --output-file requirements.txt
