@@ -62,6 +62,14 @@ class Wanted:
     scope: Scope
 
 
+@dataclass(frozen=True, slots=True)
+class Cursors:
+    """Where a list goes on, as it is told."""
+
+    next: str | None
+    prev: str | None
+
+
 def listed[R, V](
     call: Call,
     query: ListQuery,
@@ -70,10 +78,27 @@ def listed[R, V](
     view: Callable[[R, AsOf], V],
 ) -> Response[ListView[V]]:
     """Return one page of a list, of the records that the caller may see."""
+    page, cursors = asked_page(call, query, offer, ask)
+    return answered(call, page, cursors, view)
+
+
+def asked_page[R](
+    call: Call, query: ListQuery, offer: Offer, ask: Ask[R]
+) -> tuple[Page[R], Cursors]:
+    """Return one page of the caller's records, and cursors to those beside it."""
     wanted = wanted_of(call, query, offer)
     with told_if_behind(offer.name):
         page = ask(wanted.asked, at_least=wanted.at_least)
-    return answered(call, wanted.scope, page, view)
+    secret = call.services.cursor_secret()
+
+    def told(edge: Edge | None, *, is_back: bool) -> str | None:
+        if edge is None:
+            return None
+        position = page.as_of.position
+        cursor = Cursor(place=str(edge), is_back=is_back, position=position)
+        return seal(cursor, wanted.scope, secret)
+
+    return page, Cursors(told(page.next, is_back=False), told(page.prev, is_back=True))
 
 
 def wanted_of(call: Call, query: ListQuery, offer: Offer) -> Wanted:
@@ -131,25 +156,12 @@ def _is_oldest_first(told: str | None, own: str) -> bool:
 
 
 def answered[R, V](
-    call: Call, scope: Scope, page: Page[R], view: Callable[[R, AsOf], V]
+    call: Call, page: Page[R], cursors: Cursors, view: Callable[[R, AsOf], V]
 ) -> Response[ListView[V]]:
     """Return a page as it is answered, with links to those beside it."""
-    secret = call.services.cursor_secret()
-
-    def told(edge: Edge | None, *, is_back: bool) -> str | None:
-        if edge is None:
-            return None
-        position = page.as_of.position
-        cursor = Cursor(place=str(edge), is_back=is_back, position=position)
-        return seal(cursor, scope, secret)
-
-    beside = {
-        "next": told(page.next, is_back=False),
-        "prev": told(page.prev, is_back=True),
-    }
     body = ListView(
         items=tuple(view(row, page.as_of) for row in page.items),
-        page=PageView(next=beside["next"], prev=beside["prev"], limit=page.limit),
+        page=PageView(next=cursors.next, prev=cursors.prev, limit=page.limit),
         count=None
         if page.count is None
         else CountView(value=page.count.value, relation=page.count.relation),
@@ -157,7 +169,7 @@ def answered[R, V](
     )
     links = [
         f'<{_address(call, cursor)}>; rel="{rel}"'
-        for rel, cursor in beside.items()
+        for rel, cursor in (("next", cursors.next), ("prev", cursors.prev))
         if cursor is not None
     ]
     headers = {"X-As-Of-Position": str(page.as_of.position)}

@@ -22,6 +22,7 @@ from api.http.records.job_views import (
     job_view,
     report_view,
 )
+from api.http.records.problems import LIST_PROBLEMS
 from api.http.route import route
 from api.http.surface import Surface
 from api.http.wire.ids import Prefix, given
@@ -33,14 +34,6 @@ from projections.queries.jobs import JOBS
 from projections.queries.records.job import JobRecord
 from projections.read_models.jobs import JobRow
 from projections.reading import AsOf
-
-LIST_PROBLEMS = (
-    "invalid_filter",
-    "invalid_cursor",
-    "position_ahead",
-    "projection_behind",
-)
-"""What every list may answer."""
 
 _SHOPS = Offer(name="shops' jobs", vocabulary=SHOPS_JOBS, listing=JOBS)
 _OPERATORS = Offer(name="operators' jobs", vocabulary=OPERATORS_JOBS, listing=JOBS)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from projections.connections import Lend
+from projections.queries.letters.asked import AskedLetters
 from projections.queries.letters.groups import LetterCauses
 from projections.queries.letters.listing import DeadLetters, EndedLetters
 from projections.queries.letters.set_aside import SetAsideStreams
@@ -15,6 +16,8 @@ class Letters:
 
     causes: LetterCauses
     page: DeadLetters
+    asked: AskedLetters
+    """The same by terms."""
     ended: EndedLetters
     set_aside: SetAsideStreams
 
@@ -24,6 +27,7 @@ class Letters:
         return cls(
             causes=LetterCauses(lend),
             page=DeadLetters(lend),
+            asked=AskedLetters(lend),
             ended=EndedLetters(lend),
             set_aside=SetAsideStreams(lend),
         )

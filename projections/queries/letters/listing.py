@@ -171,7 +171,7 @@ class DeadLetters:
                 look,
                 Asked(terms=terms, after=after, limit=limit, is_counted=is_counted),
             )
-            letters = _beside(look.connection, page.items)
+            letters = beside(look.connection, page.items)
         return Page(
             items=letters,
             next=page.next,
@@ -213,7 +213,7 @@ type _Found = dict[tuple[str, UUID], tuple[Any, ...]]
 """What lies beside streams, by tenant and stream: a key may name another tenant's."""
 
 
-def _beside(
+def beside(
     connection: psycopg.Connection[Any], lines: tuple[LetterLine, ...]
 ) -> tuple[Letter, ...]:
     """Return lines with what their orders and jobs say in the same snapshot."""
