@@ -8,11 +8,15 @@ from litestar.handlers import HTTPRouteHandler
 from api.http.access.routes import routes as access
 from api.http.contract.routes import routes as contract
 from api.http.deliveries.routes import routes as deliveries
+from api.http.drifts.routes import routes as drifts
 from api.http.entitlements.routes import routes as entitlements
 from api.http.hooks.routes import routes as hooks
 from api.http.intake.routes import routes as intake
 from api.http.jobs.routes import routes as jobs
 from api.http.live.routes import routes as live
+from api.http.maintenance.routes import routes as maintenance
+from api.http.outbox.routes import routes as outbox
+from api.http.projections.routes import routes as projections
 from api.http.queues.routes import routes as queues
 from api.http.records.routes import routes as records
 from api.http.surface import Surface
@@ -24,11 +28,15 @@ RESOURCES: Final[tuple[RoutesOf, ...]] = (
     access,
     contract,
     deliveries,
+    drifts,
     entitlements,
     hooks,
     intake,
     jobs,
     live,
+    maintenance,
+    outbox,
+    projections,
     queues,
     records,
     workers,

@@ -6,6 +6,7 @@ from typing import Protocol
 from api.installation import Services
 from application.intake.intake import Intake
 from application.once.answers import Answers
+from application.operators.drifts import ReconcileDrift
 from domain.errors import CounterfoilError
 from projections.queries.changes import Beyond, Changes
 
@@ -81,6 +82,11 @@ class HttpServices(Services, Protocol):
     @property
     def is_read_only(self) -> bool:
         """Whether this process changes nothing."""
+        ...
+
+    @property
+    def reconcile_drift(self) -> ReconcileDrift:
+        """Asks for the repair of what the panel differs in."""
         ...
 
     def cursor_secret(self) -> bytes:

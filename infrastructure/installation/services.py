@@ -12,6 +12,7 @@ from application.once.answers import Answers
 from application.operators.action import Action
 from application.operators.deliveries.decide import DecideReview
 from application.operators.deliveries.reconcile import ReconcileDelivery
+from application.operators.drifts import ReconcileDrift
 from application.operators.maintenance import Maintenance
 from application.operators.operate import Operate
 from application.operators.projections import Projections
@@ -146,6 +147,11 @@ class Services:
     def builds(self) -> Builds:
         """Makes read models anew, and compares them with folds of the log."""
         return Builds(self.database)
+
+    @property
+    def reconcile_drift(self) -> ReconcileDrift:
+        """Asks for the repair of what the panel differs in."""
+        return ReconcileDrift(self.operate)
 
     @property
     def control_queues(self) -> ControlQueues:

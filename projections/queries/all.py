@@ -10,6 +10,7 @@ from projections.queries.holders import FeedHolders
 from projections.queries.jobs import JobRecords
 from projections.queries.letters import Letters
 from projections.queries.outbox.lag import OutboxLag
+from projections.queries.outbox.waiting import OutboxWaiting
 from projections.queries.processing.queues import QueueList
 from projections.queries.processing.workers import WorkerList
 from projections.queries.projections import ProjectionList
@@ -54,6 +55,7 @@ class Queries:
     audit: AuditList
     outbox: OutboxLag
     """What waits to be published, now and over time."""
+    outbox_waiting: OutboxWaiting
     projections: ProjectionList
     """Where projections stand."""
     queues: QueueList
@@ -81,6 +83,7 @@ def queries_over(lend: Lend) -> Queries:
         drifts=DriftList(lend),
         audit=AuditList(lend),
         outbox=OutboxLag(lend),
+        outbox_waiting=OutboxWaiting(lend),
         projections=ProjectionList(lend),
         queues=QueueList(lend),
         workers=WorkerList(lend),

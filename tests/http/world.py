@@ -10,6 +10,7 @@ from application.access.tokens import Wanted
 from infrastructure.processor.heartbeat import register
 from infrastructure.processor.identity import this_process
 from tests.fixtures.http import SHELL, Api
+from tests.operators.world import World as ByHand
 
 SETTLE = """
 SELECT counterfoil.settle_order('{
@@ -47,6 +48,10 @@ def lived_in(api: Api) -> Generator[World]:
             " jsonb_build_object('n', n))) e"
         ).fetchall()
         orders = connection.execute(SETTLE).fetchall()
+        by_hand = ByHand(api.services.database, connection)
+        operation, _ = by_hand.operation("C-7")
+        entitlement = by_hand.streams.entitlement_of("default", "C-7", 1)
+        assert entitlement is not None
         register(connection, this_process(), ["mail"])
         workers = connection.execute("SELECT boot_id FROM counterfoil.workers")
         boots = [f"wrk_{boot}" for (boot,) in workers]
@@ -59,6 +64,10 @@ def lived_in(api: Api) -> Generator[World]:
             "job_id": [str(row[0]) for row in rows],
             "order_id": [f"ord_{row[0]}" for row in orders],
             "queue": ["bulk", "default"],
+            "projection": ["jobs", "drifts"],
+            "entitlement_id": [f"ent_{entitlement[0].id}"],
+            "operation_id": [f"op_{operation}"],
+            "drift_id": [f"drf_{entitlement[0].id}.expiry"],
             "worker_id": boots,
             "token_id": [f"tok_{made.token.id}"],
         }

@@ -20,9 +20,9 @@ from api.http.queues.views import (
 )
 from api.http.route import Match, route
 from api.http.surface import OPERATORS, Surface
+from api.http.wire.installation import require_theirs
 from api.http.wire.versions import etag, expected
 from application.errors import NotFoundError
-from application.operators.refusals import DEFAULT_TENANT
 from domain.access.permissions import Permission
 from projections.queries.processing.queues import QueueLine
 
@@ -35,7 +35,7 @@ def list_queues(call: NamedDependency[Call]) -> QueuesView:
 
     Their limits and pauses, how many jobs run and are due, and since when.
     """
-    _require_theirs(call, "queues")
+    require_theirs(call, _WHAT, "list")
     return queues_view(call.services.queries.queues())
 
 
@@ -109,17 +109,11 @@ def resume_queue(queue: FromPath[str], call: NamedDependency[Call]) -> Response[
 
 
 def _line(call: Call, name: str) -> QueueLine:
-    _require_theirs(call, name)
+    require_theirs(call, _WHAT, name)
     found = call.services.queries.queues(name).queues
     if not found:
         raise NotFoundError(_WHAT, name)
     return found[0]
-
-
-def _require_theirs(call: Call, name: str) -> None:
-    """Queues are the whole installation's: other tenants know of none."""
-    if call.tenant_id != DEFAULT_TENANT:
-        raise NotFoundError(_WHAT, name)
 
 
 def routes(surface: Surface) -> Sequence[HTTPRouteHandler]:

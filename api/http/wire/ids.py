@@ -20,6 +20,7 @@ class Prefix(StrEnum):
     CALLBACK = "cbk"
     MESSAGE = "out"
     WORKER = "wrk"
+    DRIFT = "drf"
 
 
 def told(prefix: Prefix, id_: UUID) -> str:

@@ -12,15 +12,14 @@ from api.http.keyed import Made, answered
 from api.http.route import Key, route
 from api.http.surface import OPERATORS, Surface
 from api.http.wire.ids import Prefix, given
+from api.http.wire.installation import require_theirs
 from api.http.workers.views import (
     DrainedView,
     WorkersView,
     drained_view,
     workers_view,
 )
-from application.errors import NotFoundError
 from application.operators.instruction import Instruction
-from application.operators.refusals import DEFAULT_TENANT
 from domain.access.permissions import Permission
 
 _WHAT = "worker"
@@ -32,8 +31,7 @@ def list_workers(call: NamedDependency[Call]) -> WorkersView:
 
     Where they run, whether they are heard of, and what they hold.
     """
-    if call.tenant_id != DEFAULT_TENANT:
-        raise NotFoundError(_WHAT, "list")
+    require_theirs(call, _WHAT, "list")
     return workers_view(call.services.queries.workers())
 
 

@@ -40,21 +40,15 @@ STILL_TO_COME: Final = {
     Permission.DELIVERIES_DECIDE,
     Permission.DELIVERIES_READ,
     Permission.DELIVERIES_WRITE,
-    Permission.DRIFT_READ,
-    Permission.DRIFT_WRITE,
     Permission.EVENTS_READ,
-    Permission.MAINTENANCE_READ,
-    Permission.MAINTENANCE_WRITE,
     Permission.OPERATIONS_READ,
     Permission.OPERATIONS_WRITE,
-    Permission.OUTBOX_READ,
-    Permission.PROJECTIONS_READ,
-    Permission.PROJECTIONS_WRITE,
     Permission.WEBHOOKS_READ,
     Permission.WEBHOOKS_WRITE,
 }
 
 SHARED: Final = {
+    "projection",  # a projection folds every tenant's events
     "queue",  # a queue serves every tenant
     "worker_id",  # and so does a worker
 }
