@@ -42,6 +42,10 @@ class World:
 def lived_in(api: Api) -> Generator[World]:
     """Let some things happen."""
     with api.services.database.connection() as connection:
+        by_hand = ByHand(api.services.database, connection)
+        by_hand.operation("C-7")
+        entitlement = by_hand.streams.entitlement_of("default", "C-7", 1)
+        assert entitlement is not None
         rows = connection.execute(
             "SELECT e->>'jobId' FROM generate_series(1, 3) n,"
             " counterfoil.enqueue(jsonb_build_object('kind', 'mail', 'args',"
@@ -69,6 +73,7 @@ def lived_in(api: Api) -> Generator[World]:
             "operation_id": [f"op_{operation}"],
             "drift_id": [f"drf_{entitlement[0].id}.expiry"],
             "worker_id": boots,
+            "entitlement_id": [f"ent_{entitlement[0].id}"],
             "token_id": [f"tok_{made.token.id}"],
         }
     )
