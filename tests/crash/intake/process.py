@@ -72,13 +72,15 @@ def token(conninfo: str, surface: Surface = Surface.SHOP) -> str:
     with Database(conninfo, pool_size=2) as pool:
         access = access_over(pool, BatchStore(pool), Settings())
         scopes = SCOPES[:4] if surface is Surface.SHOP else SCOPES
-        wanted = Wanted(tenant_id="default", name="web", surface=surface, scopes=scopes)
+        wanted = Wanted(
+            tenant_id="default", name=surface.value, surface=surface, scopes=scopes
+        )
         return access.tokens.create(wanted, instruct("ada", "the test wants it")).text
 
 
 def shop(process: ApiProcess, secret: str, key: str | None = KEY) -> httpx.Client:
     """Return a client of the process, whose requests have that key."""
-    headers = {"Authorization": f"Bearer {secret}"}
+    headers = {"Authorization": f"Bearer {secret}", "X-Operator-Reason": "why"}
     if key is not None:
         headers["Idempotency-Key"] = key
     return httpx.Client(base_url=process.address, headers=headers, timeout=30)

@@ -12,14 +12,18 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import httpx
 import pytest
 
+from domain.access.surfaces import Surface
+from infrastructure.postgres.database import Database
 from tests.crash.intake.process import ApiProcess, api_process, shop, token
 from tests.fixtures.database import TestDatabase
 from tests.fixtures.proxy import Plan, Proxy
 from tests.fixtures.workers import until
+from tests.operators.world import World
 
 pytestmark = [pytest.mark.crash, pytest.mark.timeout(150)]
 
@@ -41,6 +45,7 @@ class Request:
     path: str
     body: dict[str, Any]
     events: tuple[str, ...]
+    surface: Surface = Surface.SHOP
 
 
 REQUESTS = {
@@ -48,6 +53,12 @@ REQUESTS = {
     "settle": Request("/v1/orders/settle", ORDER, ("order.paid", "job.enqueued")),
     "refund": Request(
         "/v1/orders/A-1/refund", {"reason": "charged back"}, ("job.enqueued",)
+    ),
+    "operation": Request(
+        "/v1/admin/entitlements/ENTITLEMENT/operations",
+        {"operation": "set_limits", "deviceLimit": 5},
+        ("entitlement.desired_changed", "fulfillment.requested", "job.enqueued"),
+        Surface.ADMIN,
     ),
 }
 requests = pytest.mark.parametrize("request_", REQUESTS.values(), ids=REQUESTS)
@@ -60,7 +71,10 @@ class Scene:
     database: TestDatabase
     proxy: Proxy
     folder: Path
-    secret: str
+    secrets: dict[Surface, str]
+    entitlement: UUID
+    since: int
+    """Position of the last event that is no test's."""
     begun: list[ApiProcess] = field(default_factory=list[ApiProcess])
 
     def start(self) -> ApiProcess:
@@ -73,10 +87,18 @@ class Scene:
         rows = self.database.connect().execute(
             """
             SELECT type FROM counterfoil.events
-             WHERE type IN ('job.enqueued', 'order.paid') ORDER BY position
-            """
+             WHERE position > %s AND type <> 'operator.action_taken' ORDER BY position
+            """,
+            [self.since],
         )
         return [row[0] for row in rows]
+
+    def ask(self, process: ApiProcess, request: Request) -> httpx.Response:
+        """Return what a process answers."""
+        secret = self.secrets[request.surface]
+        path = request.path.replace("ENTITLEMENT", f"ent_{self.entitlement}")
+        with shop(process, secret) as asking:
+            return asking.post(path, json=request.body)
 
     def answers(self) -> list[tuple[int, str]]:
         rows = self.database.connect().execute(
@@ -87,7 +109,18 @@ class Scene:
 
 @pytest.fixture
 def scene(database: TestDatabase, proxy: Proxy, tmp_path: Path) -> Iterator[Scene]:
-    made = Scene(database, proxy, tmp_path, token(database.conninfo))
+    secrets = {
+        surface: token(database.conninfo, surface)
+        for surface in (Surface.SHOP, Surface.ADMIN)
+    }
+    connection = database.connect()
+    with Database(database.conninfo, pool_size=2) as pool:
+        world = World(pool, connection)
+        world.operation("ann")
+        found = world.streams.entitlement_of("default", "ann", 1)
+    assert found is not None
+    (last,) = connection.execute("SELECT max(position) FROM counterfoil.events")
+    made = Scene(database, proxy, tmp_path, secrets, found[0].id, last[0])
     try:
         yield made
     finally:
@@ -106,15 +139,11 @@ def hold_answer(proxy: Proxy) -> Plan:
 def repeated(scene: Scene, request: Request) -> httpx.Response:
     """Return what a new process answers to the same request, and once more to it."""
     process = scene.start()
-    with shop(process, scene.secret) as again:
-        # The old backend may have the key until the server notices that it is alone.
-        told: httpx.Response = until(
-            lambda: (
-                (it := again.post(request.path, json=request.body)).status_code != 409
-                and it
-            )
-        )
-        later = again.post(request.path, json=request.body)
+    # The old backend may have the key until the server notices that it is alone.
+    told: httpx.Response = until(
+        lambda: (it := scene.ask(process, request)).status_code != 409 and it
+    )
+    later = scene.ask(process, request)
     assert told.status_code == later.status_code == 202
     assert later.json()["id"] == told.json()["id"]
     assert later.headers["idempotency-replayed"] == "true"
@@ -132,8 +161,8 @@ def test_killed_at_its_commit_it_was_done_once_and_is_answered(
 ) -> None:
     process = scene.start()
     held = hold(scene.proxy)
-    with ThreadPoolExecutor(1) as caller, shop(process, scene.secret) as asking:
-        lost = caller.submit(asking.post, request_.path, json=request_.body)
+    with ThreadPoolExecutor(1) as caller:
+        lost = caller.submit(scene.ask, process, request_)
         held.wait()
         process.kill()
         assert isinstance(lost.exception(), httpx.TransportError)
@@ -150,9 +179,9 @@ def test_killed_before_anything_it_is_as_if_it_had_never_come(
     scene: Scene, request_: Request
 ) -> None:
     process = scene.start()
-    with ThreadPoolExecutor(1) as caller, shop(process, scene.secret) as asking:
+    with ThreadPoolExecutor(1) as caller:
         with scene.proxy.stalled():
-            lost = caller.submit(asking.post, request_.path, json=request_.body)
+            lost = caller.submit(scene.ask, process, request_)
             process.kill()
         assert isinstance(lost.exception(), httpx.TransportError)
 
@@ -172,9 +201,7 @@ def test_when_the_answer_of_commit_is_lost_the_api_finds_out_by_itself(
     process = scene.start()
     plan = cut(scene.proxy, "counterfoil.keep_key")
 
-    with shop(process, scene.secret) as asking:
-        told = asking.post(request_.path, json=request_.body)
-        again = asking.post(request_.path, json=request_.body)
+    told, again = scene.ask(process, request_), scene.ask(process, request_)
 
     plan.wait()
     assert told.status_code == again.status_code == 202
@@ -187,8 +214,8 @@ def test_fifty_at_once_over_two_processes_are_one_job(scene: Scene) -> None:
     """S18 (d): real processes, real connections."""
     request = REQUESTS["job"]
     with (
-        shop(scene.start(), scene.secret) as one,
-        shop(scene.start(), scene.secret) as other,
+        shop(scene.start(), scene.secrets[Surface.SHOP]) as one,
+        shop(scene.start(), scene.secrets[Surface.SHOP]) as other,
         ThreadPoolExecutor(AT_ONCE) as callers,
     ):
         told = list(
@@ -213,18 +240,19 @@ def test_i14_an_accepted_job_outlives_the_process_that_has_accepted_it(
     scene: Scene, tmp_path: Path
 ) -> None:
     process = scene.start()
-    with shop(process, scene.secret, key=None) as asking:
+    with shop(process, scene.secrets[Surface.SHOP], key=None) as asking:
         told = [asking.post("/v1/jobs", json={"kind": "mail"}) for _ in range(3)]
     process.kill()
 
     ids = [answer.json()["id"] for answer in told]
     with (
         api_process(scene.database.conninfo, tmp_path) as later,
-        shop(later, scene.secret, key=None) as asking,
+        shop(later, scene.secrets[Surface.SHOP], key=None) as asking,
     ):
         assert [answer.status_code for answer in told] == [202] * 3
         rows = scene.database.connect().execute(
-            "SELECT 'job_' || stream_id FROM counterfoil.jobs ORDER BY stream_id"
+            "SELECT 'job_' || stream_id FROM counterfoil.jobs"
+            " WHERE kind = 'mail' ORDER BY stream_id"
         )
         assert [row[0] for row in rows] == sorted(ids)
         assert asking.post("/v1/jobs", json={"kind": "mail"}).status_code == 202
