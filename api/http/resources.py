@@ -6,6 +6,7 @@ from typing import Final
 from litestar.handlers import HTTPRouteHandler
 
 from api.http.access.routes import routes as access
+from api.http.bulk.routes import routes as bulk
 from api.http.contract.routes import routes as contract
 from api.http.deliveries.routes import routes as deliveries
 from api.http.drifts.routes import routes as drifts
@@ -26,6 +27,7 @@ type RoutesOf = Callable[[Surface], Sequence[HTTPRouteHandler]]
 
 RESOURCES: Final[tuple[RoutesOf, ...]] = (
     access,
+    bulk,
     contract,
     deliveries,
     drifts,

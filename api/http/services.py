@@ -4,6 +4,8 @@ from collections.abc import Callable
 from typing import Protocol
 
 from api.installation import Services
+from application.bulk.request import RequestBulk
+from application.bulk.steer import SteerBulk
 from application.intake.intake import Intake
 from application.once.answers import Answers
 from application.operators.drifts import ReconcileDrift
@@ -77,6 +79,16 @@ class HttpServices(Services, Protocol):
     @property
     def changes(self) -> Changes:
         """Reads what has happened."""
+        ...
+
+    @property
+    def request_bulk(self) -> RequestBulk:
+        """Asks for one action on many things."""
+        ...
+
+    @property
+    def steer_bulk(self) -> SteerBulk:
+        """Approves of bulk operations, starts, pauses, resumes and cancels them."""
         ...
 
     @property

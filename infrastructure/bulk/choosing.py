@@ -11,9 +11,11 @@ from typing import Final
 
 from application.bulk.port import Chosen
 from application.bulk.request import EMPTY_FILTER
+from domain.errors import InvalidRequestError
 from domain.members import refuse
 from projections.connections import Lend
 from projections.queries.grammar.declared import OPERATORS_JOBS
+from projections.queries.grammar.errors import InvalidFilterError
 from projections.queries.jobs import JobRecords
 from projections.queries.terms import TENANT, Among
 
@@ -28,7 +30,10 @@ class JobChooser:
 
     def check(self, filter_: str) -> str:
         """See `Chooser.check`."""
-        text = OPERATORS_JOBS.canonical(filter_)
+        try:
+            text = OPERATORS_JOBS.canonical(filter_)
+        except InvalidFilterError as error:
+            raise InvalidRequestError(error.code, _PATH, error.detail) from error
         if not text:
             rule = "at least one term: an empty filter would mean every job"
             refuse(EMPTY_FILTER, _PATH, rule)

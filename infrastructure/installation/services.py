@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from application.access.access import Access
+from application.bulk.request import RequestBulk
+from application.bulk.steer import SteerBulk
 from application.callbacks.all import Callbacks
 from application.front_door import RefundOne, SettleOne
 from application.intake.intake import Intake
@@ -22,6 +24,7 @@ from application.providers.limiting import LimitProviders
 from application.queues.control import ControlQueues
 from application.queues.drain import DrainWorker
 from domain.errors import CounterfoilError
+from infrastructure.bulk.wiring import request_bulk_over, steer_bulk_over
 from infrastructure.errors import translated, where
 from infrastructure.extensions.extensions import Extensions
 from infrastructure.front_door import intake_over
@@ -152,6 +155,16 @@ class Services:
     def reconcile_drift(self) -> ReconcileDrift:
         """Asks for the repair of what the panel differs in."""
         return ReconcileDrift(self.operate)
+
+    @property
+    def request_bulk(self) -> RequestBulk:
+        """Asks for one action on many things."""
+        return request_bulk_over(self.database, self.kinds)
+
+    @property
+    def steer_bulk(self) -> SteerBulk:
+        """Approves of bulk operations, starts, pauses, resumes and cancels them."""
+        return steer_bulk_over(self.database)
 
     @property
     def control_queues(self) -> ControlQueues:

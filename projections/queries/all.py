@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 from projections.connections import Lend
 from projections.queries.attempts import AttemptHistory
+from projections.queries.bulk.items import BulkItems
+from projections.queries.bulk.operations import BulkList
 from projections.queries.heads.operation import FindOperation
 from projections.queries.heads.order import FindOrder
 from projections.queries.holders import FeedHolders
@@ -58,6 +60,9 @@ class Queries:
     outbox_waiting: OutboxWaiting
     projections: ProjectionList
     """Where projections stand."""
+    bulk: BulkList
+    """One action on many things, and how far it is."""
+    bulk_items: BulkItems
     queues: QueueList
     """Pauses and limits, what runs and what is due."""
     workers: WorkerList
@@ -84,6 +89,8 @@ def queries_over(lend: Lend) -> Queries:
         audit=AuditList(lend),
         outbox=OutboxLag(lend),
         outbox_waiting=OutboxWaiting(lend),
+        bulk=BulkList(lend),
+        bulk_items=BulkItems(lend),
         projections=ProjectionList(lend),
         queues=QueueList(lend),
         workers=WorkerList(lend),

@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.database, pytest.mark.usefixtures("heads_equal_folds")
         ({"ids": ()}, "empty_filter", "target.ids"),
         ({"ids": None, "filter": ""}, "empty_filter", "target.filter"),
         ({"ids": None, "filter": " \n "}, "empty_filter", "target.filter"),
-        ({"ids": None, "filter": "colour:red"}, "invalid_filter", "filter"),
+        ({"ids": None, "filter": "colour:red"}, "invalid_filter", "target.filter"),
         ({"ids": None}, "invalid_member", "target"),
         ({"filter": "kind:report"}, "invalid_member", "target"),
         ({"action": "explode"}, "invalid_member", "action"),

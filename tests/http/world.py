@@ -3,14 +3,19 @@
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from uuid import UUID
 
 from hypothesis import strategies as st
 
 from application.access.tokens import Wanted
+from application.bulk.request import Wanted as BulkWanted
 from infrastructure.processor.heartbeat import register
 from infrastructure.processor.identity import this_process
 from tests.fixtures.http import SHELL, Api
 from tests.operators.world import World as ByHand
+
+NOBODYS = UUID("0197d3a0-0000-7000-8000-0000000000ff")
+"""The id of nothing."""
 
 SETTLE = """
 SELECT counterfoil.settle_order('{
@@ -42,10 +47,6 @@ class World:
 def lived_in(api: Api) -> Generator[World]:
     """Let some things happen."""
     with api.services.database.connection() as connection:
-        by_hand = ByHand(api.services.database, connection)
-        by_hand.operation("C-7")
-        entitlement = by_hand.streams.entitlement_of("default", "C-7", 1)
-        assert entitlement is not None
         rows = connection.execute(
             "SELECT e->>'jobId' FROM generate_series(1, 3) n,"
             " counterfoil.enqueue(jsonb_build_object('kind', 'mail', 'args',"
@@ -59,6 +60,8 @@ def lived_in(api: Api) -> Generator[World]:
         register(connection, this_process(), ["mail"])
         workers = connection.execute("SELECT boot_id FROM counterfoil.workers")
         boots = [f"wrk_{boot}" for (boot,) in workers]
+    wanted = BulkWanted(action="cancel", ids=(NOBODYS,))
+    bulk = api.services.request_bulk(wanted, SHELL)
     token = Wanted(
         tenant_id="default", name="program", surface="shop", scopes=("jobs:read",)
     )
@@ -72,8 +75,8 @@ def lived_in(api: Api) -> Generator[World]:
             "entitlement_id": [f"ent_{entitlement[0].id}"],
             "operation_id": [f"op_{operation}"],
             "drift_id": [f"drf_{entitlement[0].id}.expiry"],
+            "bulk_id": [f"blk_{bulk.bulk_id}"],
             "worker_id": boots,
-            "entitlement_id": [f"ent_{entitlement[0].id}"],
             "token_id": [f"tok_{made.token.id}"],
         }
     )

@@ -49,12 +49,12 @@ def example_of(
     schema: Mapping[str, Any], components: Mapping[str, Any], depth: int = 0
 ) -> object:
     """Return a value that the schema allows, always the same."""
-    if "$ref" in schema:
-        name = schema["$ref"].removeprefix(_PREFIX)
-        return example_of(components[name], components, depth + 1)
     for told in ("examples", "enum"):
         if schema.get(told):
             return schema[told][0]
+    if "$ref" in schema:
+        name = schema["$ref"].removeprefix(_PREFIX)
+        return example_of(components[name], components, depth + 1)
     if "const" in schema:
         return schema["const"]
     if "anyOf" in schema:

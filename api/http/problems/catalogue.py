@@ -135,6 +135,9 @@ PROBLEMS: Final = _by_code(
             HTTPStatus.PRECONDITION_REQUIRED,
             "It changes only for who says what was read",
         ),
+        ProblemType("self_approval", _403, "Somebody else has to approve of it"),
+        ProblemType("empty_filter", _422, "It would be about nothing, or everything"),
+        ProblemType("bulk_limit", _422, "It is about more than may be at once"),
         ProblemType(REASON_REQUIRED, _422, "It needs a reason"),
         ProblemType("unsupported_operation", _422, "There is no such operation"),
         ProblemType(

@@ -34,8 +34,6 @@ INSIDE: Final = {
 
 STILL_TO_COME: Final = {
     Permission.AUDIT_READ,
-    Permission.BULK_APPROVE,
-    Permission.BULK_WRITE,
     Permission.DEADLETTERS_WRITE,
     Permission.DELIVERIES_DECIDE,
     Permission.DELIVERIES_READ,

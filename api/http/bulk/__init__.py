@@ -1,0 +1,1 @@
+"""Bulk operations over HTTP: asked for, previewed, steered, and looked at."""

@@ -1,0 +1,1 @@
+"""Bulk operations and their items, as their own tables tell them: never behind."""
