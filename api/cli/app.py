@@ -15,6 +15,8 @@ from typing import Final
 
 import rich_click as click
 
+from api.cli.access.people import people
+from api.cli.access.tokens import tokens
 from api.cli.attempts.history import history
 from api.cli.callbacks.commands import callbacks
 from api.cli.container.healthcheck import healthcheck
@@ -106,6 +108,8 @@ for _command in (
     credentials,
     restore_guard,
     callbacks,
+    tokens,
+    people,
     simulate,
     demo,
 ):

@@ -37,6 +37,7 @@ TAUGHT = (
     "providers",
     "restore",
     "callbacks",
+    "api-tokens",
 )
 """Documents that teach by tasks, each a world of its own."""
 

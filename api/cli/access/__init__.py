@@ -1,0 +1,1 @@
+"""`counterfoil tokens` and `counterfoil people`: who may use the API."""
