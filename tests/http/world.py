@@ -12,7 +12,9 @@ from application.bulk.request import Wanted as BulkWanted
 from infrastructure.processor.heartbeat import register
 from infrastructure.processor.identity import this_process
 from tests.fixtures.http import SHELL, Api
-from tests.operators.world import World as ByHand
+from tests.fixtures.read_models import project
+from tests.operators.deliveries.goods import Shop
+from tests.operators.world import World as Installed
 
 NOBODYS = UUID("0197d3a0-0000-7000-8000-0000000000ff")
 """The id of nothing."""
@@ -22,6 +24,21 @@ SELECT counterfoil.settle_order('{
     "orderId": "A-1", "customerId": "C-1", "kind": "purchase", "currency": "EUR",
     "amountMinor": 1490, "lines": [{"line": 1, "type": "access", "days": 30}]
 }')->>'streamId'
+"""
+
+
+PROVIDER = """
+INSERT INTO counterfoil.goods_providers (tenant_id, slug, adapter, is_enabled)
+VALUES ('default', 'stars', 'idempotent', true)
+"""
+
+CALLBACK = """
+INSERT INTO counterfoil.provider_callbacks
+       (id, tenant_id, provider, event_id, state, code, body_sha256, body_bytes, body,
+        body_key)
+VALUES (counterfoil.uuid7(), 'default', 'stars', 'evt_1', 'ignored', 'unknown_purchase',
+        sha256('x'), 1, 'x', 'k1')
+RETURNING id
 """
 
 
@@ -45,38 +62,48 @@ class World:
 
 @contextmanager
 def lived_in(api: Api) -> Generator[World]:
-    """Let some things happen."""
-    with api.services.database.connection() as connection:
+    """Let some things happen, to everything that a path can name."""
+    database = api.services.database
+    with database.connection() as connection:
         rows = connection.execute(
             "SELECT e->>'jobId' FROM generate_series(1, 3) n,"
             " counterfoil.enqueue(jsonb_build_object('kind', 'mail', 'args',"
             " jsonb_build_object('n', n))) e"
         ).fetchall()
         orders = connection.execute(SETTLE).fetchall()
-        by_hand = ByHand(api.services.database, connection)
-        operation, _ = by_hand.operation("C-7")
-        entitlement = by_hand.streams.entitlement_of("default", "C-7", 1)
-        assert entitlement is not None
+        connection.execute(PROVIDER)
+        callbacks = connection.execute(CALLBACK).fetchall()
         register(connection, this_process(), ["mail"])
         workers = connection.execute("SELECT boot_id FROM counterfoil.workers")
         boots = [f"wrk_{boot}" for (boot,) in workers]
+        installed = Installed(database, connection)
+        operation, _ = installed.operation("ann")
+        delivery = Shop(installed).review()
+    entitlement = installed.streams.entitlement_of("default", "ann", 1)
+    assert entitlement is not None
     wanted = BulkWanted(action="cancel", ids=(NOBODYS,))
     bulk = api.services.request_bulk(wanted, SHELL)
-    token = Wanted(
-        tenant_id="default", name="program", surface="shop", scopes=("jobs:read",)
-    )
-    made = api.services.access.tokens.create(token, SHELL)
+    project(database)
     yield World(
         {
             "job_id": [str(row[0]) for row in rows],
             "order_id": [f"ord_{row[0]}" for row in orders],
+            "operation_id": [f"op_{operation}"],
+            "entitlement_id": [f"ent_{entitlement[0].id}"],
+            "delivery_id": [f"dlv_{delivery}"],
+            "callback_id": [f"cbk_{row[0]}" for row in callbacks],
             "queue": ["bulk", "default"],
             "projection": ["jobs", "drifts"],
-            "entitlement_id": [f"ent_{entitlement[0].id}"],
-            "operation_id": [f"op_{operation}"],
             "drift_id": [f"drf_{entitlement[0].id}.expiry"],
             "bulk_id": [f"blk_{bulk.bulk_id}"],
             "worker_id": boots,
-            "token_id": [f"tok_{made.token.id}"],
+            "token_id": [f"tok_{_token(api)}"],
         }
     )
+
+
+def _token(api: Api) -> UUID:
+    wanted = Wanted(
+        tenant_id="default", name="program", surface="shop", scopes=("jobs:read",)
+    )
+    return api.services.access.tokens.create(wanted, SHELL).token.id

@@ -11,6 +11,7 @@ type Digest = Annotated[
     msgspec.Meta(
         pattern="^[0-9a-f]{64}$",
         description="SHA-256 of a file that was uploaded for this delivery",
+        examples=["ab" * 32],
     ),
 ]
 

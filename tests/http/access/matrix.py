@@ -124,7 +124,9 @@ class Asked:
         else:
             headers["authorization"] = f"Bearer {shown}"
         headers["idempotency-key"] = f"key-{next(self._keys)}-of-the-test"
-        headers["if-match"] = "*"
+        # Of a thing with an id the version is said with it; `*` means any.
+        named = [found[it] for it in _BRACES.findall(operation.path) if it in found]
+        headers["if-match"] = f'"{named[0]}:1"' if "_" in "".join(named) else "*"
         sent = b"" if operation.body is None else msgspec.json.encode(body or {})
         if operation.body is not None:
             headers["content-type"] = "application/json"
