@@ -34,6 +34,13 @@ from infrastructure.errors import CommitUnknownError, DatabaseUnavailableError
 from infrastructure.ids import new_id
 from infrastructure.once.keys import keep, require
 from infrastructure.postgres.database import Database, transaction
+from infrastructure.telemetry import measure
+from infrastructure.telemetry.measures import JobsEnqueued
+
+_FIRST: Final = "critical"
+_DEFAULT: Final = "default"
+_FANOUT: Final = "order_fanout"
+_REFUND: Final = "order_refund"
 
 _REPEATS: Final = 5
 _PATIENCE_SECONDS: Final = 10.0
@@ -75,26 +82,32 @@ class PostgresFrontDoor:
 
     def settle_order(self, request: JsonObject, asking: Asking) -> Settled:
         """See `FrontDoor.settle_order`."""
-        return _asked(
+        settled = _asked(
             self.database,
             lambda client: client.settle_order(request),
             asking,
             lambda settled: _made(ORDER, settled.stream_id, settled.replayed),
         )
+        if settled.job_id is not None and not settled.replayed:
+            measure(JobsEnqueued(_FIRST, _FANOUT, "settlement"))
+        return settled
 
     def refund_order(self, request: JsonObject, asking: Asking) -> RefundAsked:
         """See `FrontDoor.refund_order`."""
-        return _asked(
+        asked = _asked(
             self.database,
             lambda client: client.refund_order(request),
             asking,
             lambda asked: _made(JOB, asked.job_id, asked.replayed),
         )
+        if not asked.replayed:
+            measure(JobsEnqueued(_FIRST, _REFUND, "refund"))
+        return asked
 
     def enqueue(self, request: JsonObject, asking: Asking) -> Enqueued:
         """See `FrontDoor.enqueue`."""
         try:
-            return _asked(
+            enqueued = _asked(
                 self.database,
                 lambda client: client.enqueue_request(request),
                 asking,
@@ -105,6 +118,9 @@ class PostgresFrontDoor:
             detail = "another transaction holds this key just now; try it again"
             path = "uniqueKey"
             raise KeyBusyError(path, detail) from error
+        queue, kind = str(request.get("queue") or _DEFAULT), str(request.get("kind"))
+        measure(JobsEnqueued(queue, kind, "enqueue", enqueued.duplicate))
+        return enqueued
 
 
 def _made(kind: str, id_: UUID, was_before: bool) -> tuple[str, str]:  # noqa: FBT001 - of its answers

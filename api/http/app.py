@@ -14,6 +14,7 @@ from api.http.body import LARGEST, StrictRequest
 from api.http.call import Call
 from api.http.contract.document import document
 from api.http.contract.listing import Operation, operations
+from api.http.counted import Counted, Counts
 from api.http.envelope import Envelope
 from api.http.live.waiting import waited
 from api.http.problems.problem import Problem
@@ -64,9 +65,9 @@ def _all(routers: Mapping[Surface, Router]) -> list[Operation]:
     ]
 
 
-def enveloped(app: Litestar) -> ASGIApp:
-    """Return what a server serves."""
-    return Envelope(app)
+def enveloped(app: Litestar, counts: Counts | None = None) -> ASGIApp:
+    """Return what a server serves; `counts` is told of requests."""
+    return Envelope(app if counts is None else Counted(app, counts))
 
 
 def _quiet(config: AppConfig) -> AppConfig:

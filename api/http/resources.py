@@ -19,6 +19,7 @@ from api.http.maintenance.routes import routes as maintenance
 from api.http.outbox.routes import routes as outbox
 from api.http.projections.routes import routes as projections
 from api.http.queues.routes import routes as queues
+from api.http.readiness.routes import routes as readiness
 from api.http.records.routes import routes as records
 from api.http.surface import Surface
 from api.http.workers.routes import routes as workers
@@ -42,4 +43,5 @@ RESOURCES: Final[tuple[RoutesOf, ...]] = (
     queues,
     records,
     workers,
+    readiness,
 )

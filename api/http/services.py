@@ -1,8 +1,9 @@
 """What the API needs of an installation beside what the command line needs."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
+from api.http.counted import Counts
 from api.installation import Services
 from application.bulk.request import RequestBulk
 from application.bulk.steer import SteerBulk
@@ -103,6 +104,16 @@ class HttpServices(Services, Protocol):
 
     def cursor_secret(self) -> bytes:
         """Return what cursors of lists are signed with."""
+        ...
+
+    @property
+    def counts(self) -> Counts:
+        """Counts requests."""
+        ...
+
+    @property
+    def readiness(self) -> Mapping[str, str | None]:
+        """Of each check whether it is well (None), or the class of what is wrong."""
         ...
 
     def translated(self, error: Exception) -> CounterfoilError | None:

@@ -15,7 +15,8 @@ def serve(services: HttpServices, host: str, port: int) -> HttpServer:
     Raises:
         AddressTakenError: the address cannot be had.
     """
-    return HttpServer(enveloped(application(services)), host, port, services.feed.close)
+    app = enveloped(application(services), services.counts)
+    return HttpServer(app, host, port, services.feed.close)
 
 
 def serve_somewhere(services: HttpServices, host: str, port: int) -> HttpServer:

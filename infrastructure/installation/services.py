@@ -40,6 +40,7 @@ from infrastructure.projecting.builds.builds import Builds
 from infrastructure.projecting.waiting import PATIENCE_SECONDS, at_least
 from infrastructure.queues.wiring import control_queues_over, drain_worker_over
 from infrastructure.telemetry import emit
+from infrastructure.telemetry.requests import Requests
 from projections.event_log import EventLog
 from projections.job_history import JobHistory
 from projections.job_list import JobList
@@ -100,6 +101,16 @@ class Services:
     def answers(self) -> Answers:
         """Tells what requests were answered with, by their keys."""
         return PostgresAnswers(self.database)
+
+    @property
+    def counts(self) -> Requests:
+        """Counts requests."""
+        return Requests()
+
+    @property
+    def readiness(self) -> Mapping[str, str | None]:
+        """Of each check whether it is well (None), or the class of what is wrong."""
+        return dict(self.internal.probes.ready().checks)
 
     @property
     def probed_at(self) -> str | None:

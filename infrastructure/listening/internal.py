@@ -3,8 +3,7 @@
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-
-from prometheus_client import CollectorRegistry
+from importlib import metadata
 
 from infrastructure.listening.check import Check
 from infrastructure.listening.checks import database, pool, schema
@@ -12,6 +11,9 @@ from infrastructure.listening.door import Door
 from infrastructure.listening.listener import Listener
 from infrastructure.listening.probes import Probes
 from infrastructure.postgres.database import Database
+from infrastructure.postgres.migration_files import migrations_folder, read_migrations
+from infrastructure.sampling.sampler import Sampler
+from infrastructure.telemetry.metrics.meter import Metrics
 from infrastructure.telemetry.pulse import Pulse
 
 
@@ -22,6 +24,8 @@ class Internal:
     address: str | None = None
     """HOST:PORT; None: nowhere."""
     probes: Probes = field(default_factory=Probes)
+    metrics: Metrics | None = None
+    """None: nobody could read them, so nothing is counted."""
 
     def watch(
         self, over: Database, pulses: Sequence[Pulse], parts: Sequence[Check]
@@ -32,6 +36,17 @@ class Internal:
             ready=(database(over.conninfo), pool(over), *parts),
             started=(schema(over.conninfo),),
         )
+        if self.metrics is not None:
+            families, probes = self.metrics.families, self.probes
+            Sampler(over, families, lambda: probes.ready().is_good).start()
+
+
+def version() -> str:
+    """Return what is installed; empty: it runs from a checkout that is not."""
+    try:
+        return metadata.version("counterfoil")
+    except metadata.PackageNotFoundError:
+        return ""
 
 
 @contextmanager
@@ -45,9 +60,12 @@ def listening(setting: str, address: tuple[str, int] | None) -> Generator[Intern
         yield Internal()
         return
     listener = Listener(setting, address)
-    internal = Internal(listener.address)
-    listener.serve(Door(internal.probes, CollectorRegistry()))
+    newest = read_migrations(migrations_folder())[-1].name
+    metrics = Metrics(version=version(), schema=newest.partition("_")[0])
+    internal = Internal(listener.address, metrics=metrics)
+    listener.serve(Door(internal.probes, metrics.registry))
     try:
-        yield internal
+        with metrics.counting():
+            yield internal
     finally:
         listener.close()

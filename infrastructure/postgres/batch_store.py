@@ -31,9 +31,12 @@ from infrastructure.postgres.appending import (
     write,
 )
 from infrastructure.postgres.database import Connection, is_gone, transaction
+from infrastructure.postgres.figures.written import tell_verdict, tell_written
 from infrastructure.postgres.groups.with_rows import GroupWithRows, Rows
 from infrastructure.postgres.heads.table import number, text, uuid
 from infrastructure.postgres.locking import lock
+from infrastructure.telemetry import measure
+from infrastructure.telemetry.measures import UnitRepeated
 
 if TYPE_CHECKING:
     from domain.event import Instant
@@ -102,7 +105,7 @@ class BatchStore:
         if len(groups) > 1:
             middle = len(groups) // 2
             return self._written(groups[:middle]) + self._written(groups[middle:])
-        return [_verdict_on(error)]
+        return [tell_verdict(groups[0], _verdict_on(error))]
 
     def _repeated(self, groups: Sequence[Group]) -> list[Result]:
         unit = _Unit(groups)
@@ -125,6 +128,7 @@ class BatchStore:
                 settled_late = unit.is_in_doubt and error.sqlstate == "23505"
                 if races > REPEATS or not (error.sqlstate in RACES or settled_late):
                     raise
+                measure(UnitRepeated("batch", error.sqlstate or ""))
             time.sleep(random.uniform(0.0, pause))  # noqa: S311 - spreads a race
 
 
@@ -254,6 +258,7 @@ class _Unit:
         return {uuid(row[0]): number(row[1]) for row in rows}
 
     def _results(self, positions: dict[UUID, int]) -> list[Result]:
+        tell_written(self._last)
         return [
             answer
             if isinstance(answer, Refused)

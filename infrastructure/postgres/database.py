@@ -11,7 +11,7 @@ What every connection promises, directly or through PgBouncer in transaction mod
 
 import math
 import threading
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from typing import Final, Self
 
@@ -266,6 +266,10 @@ class Database:
         """Give a pooled connection in a transaction of its own; see `transaction`."""
         with self.connection() as connection, transaction(connection):
             yield connection
+
+    def pool_stats(self) -> Mapping[str, int]:
+        """Return the pool's own figures (psycopg_pool's names)."""
+        return self._pool.get_stats()
 
     def longest_wait(self) -> float:
         """Return for how long somebody has been waiting for a pooled connection."""

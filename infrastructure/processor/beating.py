@@ -16,7 +16,8 @@ from infrastructure.processor.heartbeat import beat, deregister, register
 from infrastructure.processor.leases import Leases
 from infrastructure.processor.running import TIMED_OUT
 from infrastructure.processor.settler import Settler
-from infrastructure.telemetry import emit
+from infrastructure.telemetry import emit, measure
+from infrastructure.telemetry.measures import LeaseLost
 from infrastructure.telemetry.pulse import Pulse
 
 if TYPE_CHECKING:
@@ -127,6 +128,7 @@ class Heartbeat:
         held = [each for each in self._leases.all() if not each.is_lost]
         for lost in self._leases.confirm(beat(connection, self._owner, held), since):
             emit("lease lost", job=str(lost.job.id), token=lost.job.token)
+            measure(LeaseLost(lost.job.queue, "superseded"))
         self._beat_at = since
         self._leases.are_kept.set()
 

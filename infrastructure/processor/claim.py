@@ -21,7 +21,8 @@ from infrastructure.ids import new_id
 from infrastructure.postgres.database import Connection
 from infrastructure.postgres.heads.table import number, uuid
 from infrastructure.processor.barred import Barred
-from infrastructure.processor.claimed import ClaimedJob, commit_claim
+from infrastructure.processor.claimed import ClaimedJob
+from infrastructure.processor.figures.claims import measured_claim
 from infrastructure.processor.holds.holds import Holds
 from infrastructure.processor.identity import actor_of
 from infrastructure.processor.low_water import (
@@ -204,7 +205,7 @@ class Claimer:
             meta = {"actor": self._actor, "commit_id": claim_id}
             told = msgspec.json.encode(meta).decode()
             mine = asked | {"claim_id": claim_id, "meta": told}
-            return commit_claim(
+            return measured_claim(
                 connection, statements.claim, mine, suspects=statements.are_suspects
             )
         except (psycopg.DataError, psycopg.IntegrityError) as error:

@@ -16,8 +16,11 @@ from domain.stream import Ref, StreamKind
 from infrastructure.errors import DatabaseUnavailableError
 from infrastructure.postgres.batch_store import Connections
 from infrastructure.postgres.heads.table import instant, maybe_text, number, text, uuid
+from infrastructure.processor.figures.runs import RESULTS, over
 from infrastructure.processor.settling import Claimed, record_of, settlement
-from infrastructure.telemetry import emit
+from infrastructure.telemetry import emit, is_measured, measure
+from infrastructure.telemetry.measures import LeaseLost as Lost
+from infrastructure.telemetry.measures import Run, RunsSettled
 
 PAGE: Final = 100
 _FIRST: Final = ("", UUID(int=0))
@@ -39,7 +42,7 @@ SELECT j.stream_id, j.token, j.kind, j.args::text, j.correlation_id, j.unique_ke
                       AND o.owner_boot = j.owner_boot
                       AND o.stream_id <> j.stream_id
                       AND NOT o.is_suspect),
-       j.tenant_id
+       j.tenant_id, j.queue
   FROM counterfoil.jobs j
   JOIN unnest(%(kinds)s::text[], %(silences)s::int[]) AS k(name, silence)
     ON k.name = j.kind
@@ -179,6 +182,12 @@ class Rescuer:
             emit("rescue refused", job=job, token=claimed.token)
             return False
         emit("job rescued", job=job, token=claimed.token, cause=lost.cause)
+        if is_measured():
+            queue = text(row[10])
+            outcome, code = over(claimed.ref.id, result)
+            run = Run(queue, text(row[2]), RESULTS[type(lost)], None, outcome, code)
+            measure(RunsSettled([run]))
+            measure(Lost(queue, "expired"))
         return True
 
 

@@ -27,6 +27,7 @@ from domain.text import storable
 from infrastructure.errors import CommitUnknownError, DatabaseUnavailableError
 from infrastructure.ids import new_id
 from infrastructure.postgres.batch_store import Connections
+from infrastructure.processor.figures import runs as figures
 from infrastructure.processor.leases import Held, Leases
 from infrastructure.processor.settling import (
     Claimed,
@@ -51,6 +52,8 @@ class Ended:
 
     held: Held
     ending: Ending
+    at: float = 0.0
+    """When it was over, in boot time."""
     is_settled: bool = False
     """Nothing more is to be done for it, whether it was written or refused."""
 
@@ -91,7 +94,7 @@ class Settler:
         """Whether the ending of a run was taken: the first one of a run counts."""
         first = held.end()
         if first:
-            self._endings.put(Ended(held, ending))
+            self._endings.put(Ended(held, ending, self._leases.now()))
         return first
 
     def give_back(self, held: Held, cause: str, wait_seconds: float = 0.0) -> bool:
@@ -99,7 +102,7 @@ class Settler:
         mine = held.end_unless_called()
         if mine:
             back = Interrupted(cause=cause, wait_seconds=wait_seconds)
-            self._endings.put(Ended(held, back))
+            self._endings.put(Ended(held, back, self._leases.now()))
         return mine
 
     def testify(self, held: Held, ending: Ending) -> None:
@@ -240,6 +243,7 @@ class Settler:
         # events, and a line each would cost a worker as much as running them.
         if settled:
             emit("jobs settled", jobs=len(settled), ending="Completed")
+            figures.tell_successes((each.held, each.at) for each in settled)
         return [each for each in batch if not each.is_settled]
 
     def _group(self, ended: Ended) -> Group:
@@ -267,6 +271,7 @@ class Settler:
                 return Fail(code="unstorable_result", error=storable(result.error))
             case Refused(code="lease_lost"):
                 emit("lease lost", job=job, token=ended.held.job.token)
+                figures.tell_lost(ended.held)
                 self.testify(ended.held, ended.ending)
                 return None
             case Refused() if not changes_of(ended.ending):
@@ -278,6 +283,7 @@ class Settler:
                 return Retry(code="conflict", error=result.code)
             case _:
                 emit("job settled", job=job, ending=type(ended.ending).__name__)
+                figures.tell_ending(ended.held, ended.at, ended.ending, result)
                 return None
 
 

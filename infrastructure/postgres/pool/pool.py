@@ -6,8 +6,11 @@ from collections.abc import Callable
 from typing import Any, Final, override
 
 import psycopg
-from psycopg_pool import ConnectionPool
+from psycopg_pool import ConnectionPool, PoolTimeout
 from psycopg_pool.pool import AddConnection, MaintenanceTask
+
+from infrastructure.telemetry import measure
+from infrastructure.telemetry.measures import ConnectionLent
 
 type Connection = psycopg.Connection[tuple[object, ...]]
 
@@ -36,12 +39,17 @@ class Pool(ConnectionPool[Connection]):
     @override
     def getconn(self, timeout: float | None = None) -> Connection:
         """See the library; that somebody waits, and since when, is known meanwhile."""
-        mark = object()
-        self._asked_at[mark] = time.monotonic()
+        mark, began_at = object(), time.monotonic()
+        self._asked_at[mark] = began_at
+        is_timeout = False
         try:
             return super().getconn(timeout)
+        except PoolTimeout:
+            is_timeout = True
+            raise
         finally:
             del self._asked_at[mark]
+            measure(ConnectionLent(time.monotonic() - began_at, is_timeout))
 
     def longest_wait(self) -> float:
         """Return for how long somebody has been waiting for a connection."""

@@ -17,7 +17,8 @@ from infrastructure.errors import DatabaseUnavailableError, where
 from infrastructure.processor.leases import boottime
 from infrastructure.projecting.advanced import Advanced, State
 from infrastructure.projecting.runner.episodes import Episodes
-from infrastructure.telemetry import emit
+from infrastructure.telemetry import emit, measure
+from infrastructure.telemetry.measures import ProjectionFailed
 from projections.read_models.all import AnyProjection
 
 BATCH: Final = 1_000
@@ -137,6 +138,7 @@ class Rounds:
         return advanced.state is State.ADVANCED
 
     def _fail(self, name: str, standing: _Standing, error: str) -> None:
+        measure(ProjectionFailed(name))
         self._episodes.tell(name, "projection failed", error=error)
         standing.look_at = self._elapsed() + standing.rest
         standing.rest = min(standing.rest * 2, _LONGEST_REST_SECONDS)

@@ -1,5 +1,6 @@
 """One attempt's requests: numbered, bounded, classified, and their users decoded."""
 
+import time
 from collections.abc import Callable
 from datetime import datetime
 from typing import Final
@@ -15,7 +16,7 @@ from application.ports import (
     Rejected,
     Unavailable,
 )
-from infrastructure.providers.answer import Stopped
+from infrastructure.providers.answer import Answer, Stopped
 from infrastructure.providers.panel.answer import Call
 from infrastructure.providers.panel.classification import (
     CONFIGURATION,
@@ -29,9 +30,13 @@ from infrastructure.providers.panel.classification import (
 )
 from infrastructure.providers.panel.user import PanelUser, Squads
 from infrastructure.providers.panel.wire import PanelWire
+from infrastructure.telemetry import measure
+from infrastructure.telemetry.measures import ProviderAsked
 
 MOST_REQUESTS: Final = 10
 """Bounds an attempt: `reconcile` of a user that exists looks with 3 and has 7 more."""
+
+_PANEL: Final = "panel"
 
 USER_NOT_FOUND: Final = "remote_user_not_found"
 EXPIRY_IN_PAST: Final = "expiry_in_past"
@@ -119,9 +124,15 @@ class Conversation:
         if self._requests >= MOST_REQUESTS:
             return Unavailable(UNAVAILABLE, f"{call.name}: would be one request more")
         number = self._requests + 1
+        began_at = time.monotonic()
         answer = self._wire.send(call, f"{self._request_id}.{number}", self._guard)
         if isinstance(answer, Stopped):
             return Halted(f"before {call.name}", self._requests)
+        outcome = "unanswered"
+        if isinstance(answer, Answer):
+            outcome = f"{answer.status // 100}xx"
+        seconds = time.monotonic() - began_at
+        measure(ProviderAsked(_PANEL, call.name, outcome, seconds))
         self._requests = number
         return classify(call, answer, self._now())
 

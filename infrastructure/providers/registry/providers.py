@@ -13,8 +13,9 @@ from application.providers.credential import Credential
 from application.providers.opening import credential_in
 from application.providers.sealing import Seals
 from infrastructure.postgres.batch_store import Connections
+from infrastructure.providers.registry.metered import MeteredProvider
 from infrastructure.providers.registry.rows import read_provider
-from infrastructure.telemetry import emit
+from infrastructure.telemetry import emit, is_measured
 
 UNCONFIGURED: Final = "provider_unconfigured"
 
@@ -76,7 +77,7 @@ class PostgresProviders:
         built = self.build(provider.adapter, credential)
         if built is None:
             return f"this version has no adapter {provider.adapter}"
-        return built
+        return MeteredProvider(provider.slug, built) if is_measured() else built
 
 
 def _unconfigured(detail: str, asked: GoodsProvider | None = None) -> Unconfigured:

@@ -1,0 +1,1 @@
+"""Whether this process can work now, for whoever sends it requests."""

@@ -1,0 +1,1 @@
+"""What claims and endings come to, for whoever measures them; of whole batches."""

@@ -1,0 +1,224 @@
+"""Every family that is declared is set by what really happens, and nothing else is."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from psycopg_pool import PoolTimeout
+
+from application.intake.port import Asking
+from application.ports import Confirmed
+from application.unit import Group
+from domain.access.permissions import Permission
+from domain.goods.commands import Confirm
+from domain.jobs.outcome import Completed, Fail, Outcome, Park, Retry, Snooze
+from infrastructure.front_door import PostgresFrontDoor
+from infrastructure.guards.journal import FileJournal
+from infrastructure.postgres.batch_store import BatchStore
+from infrastructure.postgres.database import Database
+from infrastructure.postgres.pool.pool import Pool
+from infrastructure.processor.identity import this_process
+from infrastructure.projecting.projector import Projector
+from infrastructure.projecting.runner.runner import ProjectionRunner
+from infrastructure.providers.registry.metered import MeteredProvider
+from tests.fixtures.database import TestDatabase
+from tests.fixtures.http import api_over
+from tests.fixtures.workers import enqueue, kind, until, worker_here
+from tests.guards.buyer import Buyer
+from tests.metrics.goods import Seller, purchase
+from tests.metrics.scrape import Meters, Scrape, metered
+from tests.processor.rig import NOOP, rig
+from tests.providers.stage import OpenGuard, Stage
+from tests.store.groups import META, job_birth
+
+pytestmark = pytest.mark.database
+
+ENDINGS: dict[str, Outcome] = {
+    "well": Completed(),
+    "again": Retry(code="told_to"),
+    "never": Fail(code="told_to"),
+    "later": Snooze(until=datetime(9000, 1, 1, tzinfo=UTC)),
+    "held": Park(cause="told_to"),
+}
+
+
+@pytest.fixture
+def meters(database: TestDatabase) -> Iterator[Meters]:
+    with metered(database) as made:
+        yield made
+
+
+def run_jobs(database: TestDatabase) -> None:
+    """One job of each ending; meanwhile the heartbeat loses its connection."""
+    kinds = [
+        kind(name, lambda *_, ending=ending: ending) for name, ending in ENDINGS.items()
+    ]
+    connection = database.connect()
+    with worker_here(database, *kinds) as (_, events):
+        for each in ENDINGS:
+            enqueue(connection, each)
+        events.wait_for("job settled", len(ENDINGS) - 1)
+        events.wait_for("jobs settled")
+        connection.execute(
+            """
+            SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+             WHERE application_name = 'counterfoil heartbeat'
+               AND datname = current_database()
+            """
+        )
+        enqueue(connection, "well")
+        events.wait_for("heartbeat lost the database")
+
+
+def lose_a_lease(database: TestDatabase) -> None:
+    """A holder is silent for too long, is replaced, and speaks after all."""
+    with rig(database, NOOP) as parts:
+        enqueue(parts.connection, "noop")
+        (held,) = parts.claim()
+        assert parts.die() == 1
+        parts.settle(held, Completed())
+
+
+def race(database: TestDatabase, pool: Database) -> None:
+    """A job is born twice under one id; another unit loses a race and is repeated."""
+    store, born = BatchStore(pool), job_birth()
+    group = Group((born.ref,), lambda *_: (born,), META)
+    store.commit([group])
+    store.commit([group])
+    connection = database.connect()
+    connection.execute("CREATE SEQUENCE counterfoil.test_races")
+    connection.execute(
+        """
+        CREATE FUNCTION counterfoil.test_race() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN
+            IF nextval('counterfoil.test_races') = 1 THEN
+                RAISE EXCEPTION 'a race' USING ERRCODE = '40001';
+            END IF;
+            RETURN NULL;
+        END $$;
+        CREATE TRIGGER test_race AFTER INSERT ON counterfoil.events
+            FOR EACH STATEMENT EXECUTE FUNCTION counterfoil.test_race();
+        """
+    )
+    other = job_birth()
+    store.commit([Group((other.ref,), lambda *_: (other,), META)])
+
+
+def project(database: TestDatabase, pool: Database) -> None:
+    """A runner leads; one projection cannot be carried forward."""
+    database.connect().execute("DELETE FROM counterfoil.projections WHERE name='audit'")
+    runner = ProjectionRunner(pool, Projector(pool), this_process())
+    runner.start()
+    until(runner.is_ready)
+    rows = "SELECT count(*) FROM counterfoil.checkpoints WHERE name LIKE 'drifts_%'"
+    connection = database.connect()
+    until(lambda: connection.execute(rows).fetchall()[0][0])
+    runner.stop()
+
+
+def exhaust(database: TestDatabase) -> None:
+    """Somebody asks a pool that has nothing left to lend."""
+    with (
+        Pool(database.conninfo, min_size=1, max_size=1, open=True) as pool,
+        pool.connection(),
+        pytest.raises(PoolTimeout),
+    ):
+        pool.getconn(timeout=0.05)
+
+
+def sell(buyer: Buyer) -> None:
+    """A line is bought of a provider, and another one nobody has bought yet."""
+    delivery, _ = buyer.owe(2)
+    buyer.command(delivery)
+    MeteredProvider("stars", Seller()).submit(purchase(), OpenGuard())
+    buyer.command(delivery, Confirm(decision=1, reference=None))
+
+
+def ask_the_panel(folder: Path) -> None:
+    folder.mkdir()
+    with Stage(folder) as stage:
+        assert isinstance(stage.create(), Confirmed)
+
+
+def ask_the_api(database: TestDatabase, folder: Path) -> None:
+    """Somebody known, somebody unknown, and somebody who may not."""
+    with api_over(database, folder) as api:
+        rows = database.connect().execute("SELECT stream_id FROM counterfoil.jobs_dead")
+        job = rows.fetchall()[0][0]
+        admin = api.client()
+        headers = {"Idempotency-Key": "a-key-of-mine"}
+        assert admin.post(f"/jobs/job_{job}/retry", headers=headers).is_success
+        nobody = api.client(permissions=frozenset({Permission.JOBS_READ}))
+        assert nobody.post(f"/jobs/job_{job}/retry").status_code == 403
+        admin.headers["Authorization"] = "Bearer unknown"
+        assert admin.post(f"/jobs/job_{job}/retry").status_code == 401
+        door = PostgresFrontDoor(api.services.database)
+        for _ in range(2):
+            door.enqueue({"kind": "mail", "uniqueKey": "k"}, Asking(meta=META))
+
+
+SEEDS = """
+INSERT INTO counterfoil.goods_health (tenant_id, provider) VALUES ('default', 'stars');
+UPDATE counterfoil.projections
+   SET build = 'rebuild', build_schema = schema, build_began_at = counterfoil.now()
+ WHERE name = 'jobs';
+INSERT INTO counterfoil.read_drifts_a
+SELECT gen_random_uuid(), 'limits', 'default', 'open', '{}', '{}', 1, 1, n, n, NULL,
+       'test', n, n
+  FROM (SELECT counterfoil.now() AS n) t;
+"""
+
+
+def test_what_is_declared_is_what_is_set(
+    database: TestDatabase, meters: Meters, tmp_path: Path
+) -> None:
+    with Database(database.conninfo, pool_size=4) as pool:
+        run_jobs(database)
+        lose_a_lease(database)
+        race(database, pool)
+        project(database, pool)
+        exhaust(database)
+        sell(Buyer(pool, FileJournal(tmp_path / "journal")))
+    ask_the_panel(tmp_path / "panel")
+    ask_the_api(database, tmp_path / "var")
+    database.connect().execute(SEEDS)
+
+    scrape = meters.scrape()
+
+    declared = set(meters.metrics.families.declared)
+    served = {name for name in scrape.families if name.startswith("counterfoil_")}
+    assert served == declared
+    assert sorted(name for name in served if not scrape.families[name]) == []
+    moved = {n for n in served if n.endswith("_total") and any(scrape.families[n])}
+    assert sorted(n for n in served if n.endswith("_total") and n not in moved) == []
+    assert_true(scrape)
+
+
+def assert_true(scrape: Scrape) -> None:
+    """Numbers of which this run knows what they are."""
+    for name, result in {
+        "well": "ok",
+        "never": "permanent",
+        "later": "snoozed",
+    }.items():
+        found = {
+            it: n for it, n in scrape.of("job_attempts_total").items() if name in it
+        }
+        assert all(result in it for it in found), found
+        assert found
+    assert scrape("leases_lost_total", cause="expired", queue="default") == 1
+    assert scrape("fenced_writes_total", write="settle") == 1
+    assert scrape("dead_letters_total", kind="never", code="permanent") == 1
+    assert scrape("dead_letters", kind="never", code="permanent") == 1
+    assert scrape("append_conflicts_total", category="job") == 1
+    repeated = scrape.of("db_transaction_retries_total")
+    assert repeated == {("batch", "40001"): 1}
+    assert scrape("projection_errors_total", projection="audit") >= 1
+    assert scrape("delivery_submissions_total", provider="stars", outcome="confirmed")
+    assert scrape("deliveries", state="pending") == 1
+    assert scrape("drifts", kind="limits") == 1
+    assert scrape("idempotency_total", result="new") == 1
+    denied = scrape.of("authorization_denied_total")
+    assert list(denied.values()) == [1]
+    assert scrape("build_info", version="1.2.3", schema_version="0042") == 1

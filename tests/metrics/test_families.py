@@ -1,0 +1,82 @@
+"""Families keep to their bounds, and count as prometheus-client itself does."""
+
+from collections.abc import Sequence
+
+from hypothesis import given
+from hypothesis import strategies as st
+from prometheus_client import CollectorRegistry, Histogram, generate_latest
+
+from infrastructure.sampling.gauges import DECLARED
+from infrastructure.telemetry.metrics.families import (
+    MOST_SERIES,
+    OTHER,
+    QUICK,
+    RUNS,
+    SIZES,
+    WAITS,
+    Families,
+)
+from infrastructure.telemetry.metrics.meter import Metrics
+from tests.metrics.scrape import Scrape
+
+durations = st.lists(st.floats(0, 5_000, allow_nan=False), max_size=30)
+
+
+def scraped(registry: CollectorRegistry) -> Scrape:
+    return Scrape(generate_latest(registry).decode())
+
+
+@given(durations, st.sampled_from([QUICK, RUNS, WAITS, SIZES]))
+def test_a_batch_is_counted_as_one_by_one(
+    values: list[float], bounds: Sequence[float]
+) -> None:
+    ours, theirs = CollectorRegistry(), CollectorRegistry()
+    spread = Families(ours).histogram("a_seconds", "A.", "queue", bounds=tuple(bounds))
+    known = Histogram(
+        "counterfoil_a_seconds", "A.", ["queue"], buckets=bounds, registry=theirs
+    )
+
+    spread.add(values, "bulk")
+    known.labels("bulk")
+    for value in values:
+        known.labels("bulk").observe(value)
+
+    assert buckets(generate_latest(ours)) == buckets(generate_latest(theirs))
+
+
+def buckets(text: bytes) -> list[bytes]:
+    lines = text.splitlines()
+    return sorted(it for it in lines if b"_bucket" in it or b"_count" in it)
+
+
+def test_labels_beyond_the_bound_are_counted_together() -> None:
+    registry = CollectorRegistry()
+    counter = Families(registry).counter("a_total", "A.", "kind", "code", most=2)
+
+    for n in range(5):
+        counter.add(f"kind {n}", "code")
+    counter.add("kind 0", "code")
+
+    scrape = scraped(registry)
+    assert scrape("a_total", kind="kind 0", code="code") == 2
+    assert scrape("a_total", kind="kind 1", code="code") == 1
+    assert scrape("a_total", kind=OTHER, code=OTHER) == 3
+
+
+def test_a_process_never_has_more_than_ten_thousand_series() -> None:
+    families = Metrics(version="1", schema="1").families
+    for each in DECLARED:
+        families.reserve(each.name, each.most)
+
+    assert sum(families.declared.values()) <= MOST_SERIES
+
+
+def test_names_follow_the_rules_of_prometheus() -> None:
+    families = Metrics(version="1", schema="1").families
+
+    units = ("_seconds", "_total", "_ratio", "_info", "_size")
+    plain = {name for name in families.declared if not name.endswith(units)}
+    assert plain == {
+        f"counterfoil_{it}" for it in ("leader", "http_requests_in_flight")
+    }
+    assert {it.name for it in DECLARED if it.name.endswith("_total")} == set()
