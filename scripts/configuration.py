@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - paragraphs and rows of Markdown are one line each
 """Write docs/configuration.md: every setting, as the settings struct declares it."""
 
 import ast

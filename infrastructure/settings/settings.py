@@ -58,9 +58,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     job_max_concurrent: int | None = None
     """Most jobs that one process runs at once; none means its queues' sum."""
     job_max_pending: int | None = None
-    """Most unfinished jobs of all tenants that intake lets in, 0 without a limit.  Written
-    into the database by `migrate` and `up`; none leaves what stands there, at first
-    10,000 (docs/enqueue.md)."""
+    """Most unfinished jobs of all tenants that intake lets in, 0 without a limit.
+    Written into the database by `migrate` and `up`; none leaves what stands there, at
+    first 10,000 (docs/enqueue.md)."""
     job_max_tenant_pending: int | None = None
     """Most unfinished jobs of one tenant that intake lets in; as above, at first
     1,000."""
@@ -71,8 +71,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     queue_bulk: int = 4
     """Most jobs of the queue `bulk` that one process runs at once."""
     shutdown_grace_seconds: int | None = None
-    """How long running handlers may finish after SIGTERM, from 10 s; none: as long as the
-    longest call of the kinds here, and 15 s: 25, or 105 where goods are bought."""
+    """How long running handlers may finish after SIGTERM, from 10 s; none: as long as
+    the longest call of the kinds here, and 15 s: 25, or 105 where goods are bought."""
 
     http_addr: tuple[str, int] = ("127.0.0.1", 8080)
     """Host and port at which the API listens; port 0 takes a free one, no host
