@@ -35,6 +35,8 @@ from api.cli.output import complain, say
 from api.cli.projections.commands import projections
 from api.cli.providers.commands import providers
 from api.cli.providers.credentials import credentials
+from api.cli.queues.queues import queues
+from api.cli.queues.workers import workers
 from api.cli.restore.commands import restore_guard
 from api.cli.running import api, migrate, up, worker
 from api.cli.settling import refund, settle
@@ -94,6 +96,8 @@ for _command in (
     dead_letters,
     history,
     kinds,
+    queues,
+    workers,
     limits,
     events,
     why,

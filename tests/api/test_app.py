@@ -24,6 +24,7 @@ COMMANDS = dict(commands(counterfoil))
 
 
 DUE = [
+    "api",
     "callbacks list",
     "callbacks record",
     "callbacks replay",
@@ -40,6 +41,7 @@ DUE = [
     "deliveries show",
     "demo",
     "events",
+    "healthcheck",
     "history",
     "job",
     "jobs",
@@ -61,6 +63,10 @@ DUE = [
     "providers limits",
     "providers list",
     "providers set",
+    "queues limit",
+    "queues list",
+    "queues pause",
+    "queues resume",
     "refund",
     "restore-guard engage",
     "restore-guard release",
@@ -72,6 +78,8 @@ DUE = [
     "up",
     "why",
     "worker",
+    "workers drain",
+    "workers list",
 ]
 
 

@@ -39,6 +39,7 @@ TAUGHT = (
     "restore",
     "callbacks",
     "api-tokens",
+    "queues",
 )
 """Documents that teach by tasks, each a world of its own."""
 

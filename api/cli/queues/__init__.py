@@ -1,0 +1,1 @@
+"""`counterfoil queues` and `counterfoil workers`: pauses, limits, and who works."""
