@@ -114,8 +114,8 @@ def _key(call: Call) -> str | None:
     Raises:
         ProblemError: it is missing where it is required, or is none.
     """
-    given = call.header(HEADER)
-    if given is None:
+    told: list[str] = call.request.headers.getall(HEADER, [])
+    if not told:
         is_required = _declared(call).key is Key.REQUIRED
         if is_required and call.surface is not Surface.PANEL:
             detail = f"give this request a key of its own in the header {HEADER}"
@@ -123,7 +123,8 @@ def _key(call: Call) -> str | None:
             raise ProblemError(MISSING_IDEMPOTENCY_KEY, detail, headers=headers)
         return None
     try:
-        return read_key(given)
+        # Two keys are none: nobody can say which one is meant.
+        return read_key(", ".join(told))
     except InvalidRequestError as error:
         mistake = Mistake(parameter=HEADER, code=error.code, detail=error.detail)
         detail = f"{HEADER}: {error.detail}"

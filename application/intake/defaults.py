@@ -69,7 +69,9 @@ def _line(line: object, kind: object) -> object:
         return line
     match line.get("type"):
         case "access":
-            resets: JsonObject = {"resetTraffic": kind in RESETTING}
+            resets: JsonObject = {
+                "resetTraffic": isinstance(kind, str) and kind in RESETTING
+            }
             return _ACCESS | resets | dict(line)
         case "goods":
             told, product = _GOODS | dict(line), line.get("product")

@@ -66,7 +66,8 @@ class Intake:
             CounterfoilError: see `FrontDoor`.
         """
         self._admit("job.enqueued", Permission.JOBS_WRITE, request, instruction)
-        if request.get(_KIND) in _KEPT:
+        kind = request.get(_KIND)
+        if isinstance(kind, str) and kind in PRODUCT_NAMES:
             rule = "no kind of the product: those follow from orders and operations"
             raise InvalidRequestError(INVALID, _KIND, rule)
         return self._asked(self.door.enqueue, request, instruction)
@@ -106,6 +107,3 @@ class Intake:
         # What ties the events together is the request's own, or made for it.
         meta = instruction.meta("")
         return ask(whole, Asking(meta=meta, once=instruction.once))
-
-
-_KEPT: Final = frozenset[object](PRODUCT_NAMES)

@@ -46,6 +46,7 @@ def test_a_wrong_member_is_pointed_at(api: Api) -> None:
     cases: list[tuple[dict[str, object], str]] = [
         ({"kind": None}, "#/kind"),
         ({"kind": "Noop"}, "#/kind"),
+        ({"kind": ["noop"]}, "#/kind"),
         ({"kind": "order_fanout"}, "#/kind"),
         ({"priority": 5}, "#/priority"),
         ({"args": []}, "#/args"),

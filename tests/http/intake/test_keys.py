@@ -17,6 +17,7 @@ from tests.http.intake.asked import JOB, KEY, order, pointers, under
 pytestmark = pytest.mark.database
 
 AT_ONCE = 50
+HEADER = "Idempotency-Key"
 
 
 def jobs(api: Api) -> int:
@@ -188,6 +189,8 @@ def test_what_is_no_key_is_refused(api: Api) -> None:
     for key in ("", "1234567", "x" * 129, "a b c d e f", '"1234567"'):
         answer = post(shop, JOB, key)
         assert (answer.status_code, pointers(answer)) == (400, ["Idempotency-Key"])
+    two = shop.post("/jobs", json=JOB, headers=[(HEADER, KEY), (HEADER, KEY + "2")])
+    assert (two.status_code, pointers(two)) == (400, ["Idempotency-Key"])
     assert jobs(api) == 0
 
 
