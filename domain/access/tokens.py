@@ -82,8 +82,9 @@ def may_come_from(address: str, places: Sequence[str]) -> bool:
         came = ip_address(address)
     except ValueError:
         return False
-    came = getattr(came, "ipv4_mapped", None) or came
-    return any(came in ip_network(place) for place in places)
+    # An address of IPv4 that came over IPv6 is in networks of either.
+    forms = (came, getattr(came, "ipv4_mapped", None) or came)
+    return any(form in ip_network(place) for place in places for form in forms)
 
 
 def check_name(name: str) -> str:

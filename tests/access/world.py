@@ -71,6 +71,12 @@ class World:
         )
         return self.access.tokens.create(wanted, self.shell)
 
+    def wanted(self, name: str, role: Role, tenant_id: str = "default") -> WantedPerson:
+        """Return somebody as they are asked for."""
+        return WantedPerson(
+            tenant_id=tenant_id, name=name, role=role, password=PASSWORD
+        )
+
     def person(
         self,
         name: str = "grace",
@@ -78,9 +84,7 @@ class World:
         tenant_id: str = "default",
     ) -> Person:
         """Return somebody new."""
-        wanted = WantedPerson(
-            tenant_id=tenant_id, name=name, role=role, password=PASSWORD
-        )
+        wanted = self.wanted(name, role, tenant_id)
         return self.access.people.add(wanted, self.shell).person
 
     def signed_in(
