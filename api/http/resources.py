@@ -11,6 +11,7 @@ from api.http.contract.routes import routes as contract
 from api.http.deliveries.routes import routes as deliveries
 from api.http.drifts.routes import routes as drifts
 from api.http.entitlements.routes import routes as entitlements
+from api.http.events.routes import routes as events
 from api.http.hooks.routes import routes as hooks
 from api.http.intake.routes import routes as intake
 from api.http.jobs.routes import routes as jobs
@@ -34,6 +35,7 @@ RESOURCES: Final[tuple[RoutesOf, ...]] = (
     drifts,
     entitlements,
     hooks,
+    events,
     intake,
     jobs,
     live,

@@ -5,6 +5,7 @@ from typing import Protocol
 
 from api.http.counted import Counts
 from api.installation import Services
+from application.access.looks import ViewPayload
 from application.bulk.request import RequestBulk
 from application.bulk.steer import SteerBulk
 from application.intake.intake import Intake
@@ -100,6 +101,11 @@ class HttpServices(Services, Protocol):
     @property
     def reconcile_drift(self) -> ReconcileDrift:
         """Asks for the repair of what the panel differs in."""
+        ...
+
+    @property
+    def view_payload(self) -> ViewPayload:
+        """Puts looks at what events hold on record."""
         ...
 
     def cursor_secret(self) -> bytes:

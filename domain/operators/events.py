@@ -42,6 +42,20 @@ class ActionTaken(Event, frozen=True, kw_only=True):
     after: JsonObject
 
 
+class PayloadViewed(Event, frozen=True, kw_only=True):
+    """Somebody was about to see what an event holds; nothing of it is here.
+
+    On record before it is told, so it may be of a look that never came about.
+    """
+
+    tag: ClassVar[str] = "access.payload_viewed"
+    position: int
+    """Of the event."""
+    stream: UUID
+    type: str
+    """What the event says that happened."""
+
+
 class ProjectionPaused(Event, frozen=True, kw_only=True):
     """The rows of a projection stay as they are until it is resumed."""
 
@@ -211,6 +225,7 @@ class Remark(State, frozen=True, kw_only=True):
 type OperatorEvent = (
     ActionRefused
     | ActionTaken
+    | PayloadViewed
     | ProjectionPaused
     | ProjectionResumed
     | ProjectionPromoted

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from application.access.access import Access
+from application.access.looks import ViewPayload
 from application.bulk.request import RequestBulk
 from application.bulk.steer import SteerBulk
 from application.callbacks.all import Callbacks
@@ -29,6 +30,7 @@ from infrastructure.errors import translated, where
 from infrastructure.extensions.extensions import Extensions
 from infrastructure.front_door import intake_over
 from infrastructure.guards.wiring import Guarding
+from infrastructure.ids import new_id
 from infrastructure.installation.place import Place
 from infrastructure.installation.secret import CursorSecret
 from infrastructure.kinds import Parts, runnable_kinds
@@ -186,6 +188,11 @@ class Services:
     def drain_worker(self) -> DrainWorker:
         """Has a worker claim nothing more."""
         return drain_worker_over(self.database, self.parts.units)
+
+    @property
+    def view_payload(self) -> ViewPayload:
+        """Puts looks at what events hold on record."""
+        return ViewPayload(self.parts.units, new_id)
 
     def translated(self, error: Exception) -> CounterfoilError | None:
         """Return a fault of the machine in our words; None: it is none."""

@@ -6,6 +6,8 @@ from projections.connections import Lend
 from projections.queries.attempts import AttemptHistory
 from projections.queries.bulk.items import BulkItems
 from projections.queries.bulk.operations import BulkList
+from projections.queries.events.one import OneEvent
+from projections.queries.events.search import EventSearch
 from projections.queries.heads.operation import FindOperation
 from projections.queries.heads.order import FindOrder
 from projections.queries.holders import FeedHolders
@@ -17,6 +19,7 @@ from projections.queries.processing.queues import QueueList
 from projections.queries.processing.workers import WorkerList
 from projections.queries.projections import ProjectionList
 from projections.queries.records.audit import AuditList
+from projections.queries.records.callbacks import CallbackList
 from projections.queries.records.deliveries import DeliveryList
 from projections.queries.records.drifts import DriftList
 from projections.queries.records.entitlements import EntitlementList
@@ -39,6 +42,11 @@ class Queries:
     """Who holds the feed back."""
     jobs: JobRecords
     """Every job that ever was."""
+    found_events: EventSearch
+    """The log as people search it."""
+    event: OneEvent
+    callbacks: CallbackList
+    """What providers have told by themselves."""
     record: JobRecordOf
     """Everything of one job, as it is now."""
     versions: StreamVersions
@@ -76,6 +84,9 @@ def queries_over(lend: Lend) -> Queries:
         attempts=AttemptHistory(lend),
         holders=FeedHolders(lend),
         jobs=JobRecords(lend),
+        found_events=EventSearch(lend),
+        event=OneEvent(lend),
+        callbacks=CallbackList(lend),
         record=JobRecordOf(lend),
         versions=StreamVersions(lend),
         operations=OperationList(lend),

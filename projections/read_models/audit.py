@@ -28,6 +28,7 @@ from domain.operators.events import (
     ActionTaken,
     CallbackReplayed,
     OperatorEvent,
+    PayloadViewed,
     ProjectionPaused,
     ProjectionPromoted,
     ProjectionResumed,
@@ -205,6 +206,7 @@ _KINDS: Final = {
     "fulfillment": "operation",
     "credential": "provider",
     "goods": "delivery",
+    "access": "event",
 }
 """By the first word of a tag; the others say the kind themselves."""
 
@@ -229,6 +231,8 @@ def _target(recorded: RecordedEvent) -> str:
             return f"projection:{name}"
         case CallbackReplayed(callback=callback):
             return f"callback:{callback}"
+        case PayloadViewed(position=position):
+            return f"event:{position}"
         case event if event.tag.partition(".")[0] in _OF_PROVIDERS:
             return f"provider:{getattr(event, 'provider', '')}"
         case _:

@@ -274,6 +274,7 @@ OPERATORS: tuple[Event, ...] = (
     operators.ActionRefused(
         action="retry", target=str(OPERATION), code="state_conflict"
     ),
+    operators.PayloadViewed(position=41, stream=OPERATION, type="order.paid"),
     operators.ProjectionPaused(projection="jobs", slot="a", position=1_041),
     operators.ProjectionResumed(
         projection="jobs", slot="a", position=1_041, set_aside=2

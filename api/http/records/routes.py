@@ -6,6 +6,8 @@ from typing import Final
 from litestar.handlers import HTTPRouteHandler
 
 from api.http.records import (
+    audit,
+    callbacks,
     deliveries,
     entitlements,
     jobs,
@@ -24,6 +26,8 @@ _ALL: Final = (
     orders.routes,
     entitlements.routes,
     letters.routes,
+    audit.routes,
+    callbacks.routes,
 )
 
 

@@ -15,6 +15,7 @@ KINDS = {
     "entitlement": "entitlement",
     "fulfillment": "operation",
     "goods": "delivery",
+    "access": "event",
     "job": "job",
     "maintenance": "maintenance",
     "projection": "projection",
@@ -105,5 +106,7 @@ def named(event: Told) -> Row:
             target = f"provider:{data['provider']}"
         elif event.type == "callback.replayed":
             target = f"callback:{data['callback']}"
+        elif event.type == "access.payload_viewed":
+            target = f"event:{data['position']}"
         kind = KINDS.get(kind, kind)
     return {"action": action, "target": target, "target_kind": kind}
