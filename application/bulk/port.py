@@ -7,6 +7,8 @@ from uuid import UUID
 
 import msgspec
 
+from application.operators.target import History
+from application.ports import Streams
 from application.unit import Group, Refused, Result, UnitOfWork
 from domain.stream import Ref
 
@@ -70,6 +72,10 @@ class ItemUnit(UnitOfWork, Protocol):
         ...
 
 
+class Glance(Streams, History, Protocol):
+    """Streams as they were when some of them were looked at together."""
+
+
 class Items(Protocol):
     """Keeps items; whatever is written for a claim is refused without its token.
 
@@ -94,6 +100,10 @@ class Items(Protocol):
 
     def page(self, bulk: UUID, first: int, most: int) -> Sequence[Item]:
         """Return items from number `first` on."""
+        ...
+
+    def glance(self, targets: Sequence[UUID]) -> Glance:
+        """Return a look at these things, all at one moment."""
         ...
 
     def judge(self, claim: Claim, first: int, verdicts: Sequence[str]) -> None:

@@ -15,7 +15,7 @@ from domain.bulk.aggregate import BulkOperation, Stage
 from domain.bulk.commands import Freeze, Preview
 from domain.jobs.outcome import Completed, Outcome
 
-PAGE: Final = 100
+PAGE: Final = 200
 
 
 def preview(work: Slice) -> Outcome:
@@ -63,8 +63,10 @@ def _looked_at(work: Slice, first: int) -> int:
     would = _would(work) if room is not None else 0
     now = work.parts.streams.clock()
     verdicts: list[str] = []
-    for item in items.page(work.claim.bulk.id, first, PAGE):
-        verdict = verb.look(str(item.target), work.instruction(item.n), now)
+    page = items.page(work.claim.bulk.id, first, PAGE)
+    seen = items.glance([item.target for item in page])
+    for item in page:
+        verdict = verb.look(seen, str(item.target), work.instruction(item.n), now)
         if room is not None and verdict.startswith(WOULD):
             would += 1
             verdict = verdict if would <= room else OVER_QUOTA

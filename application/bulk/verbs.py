@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final, override
 
-from application.bulk.port import ItemUnit
+from application.bulk.port import Glance, ItemUnit
 from application.errors import ApplicationError, NotFoundError, StateConflictError
 from application.operators.action import Action
 from application.operators.instruction import Instruction, as_given
@@ -45,8 +45,8 @@ class Verb:
     Whatever the unit has not written when this returns, or raises one of our errors,
     was refused without a record.
     """
-    look: Callable[[str, Instruction, Instant], str]
-    """Return what would become of it; nothing is locked or written."""
+    look: Callable[[Glance, str, Instruction, Instant], str]
+    """Return what would become of it, as it was seen; nothing is locked or written."""
 
 
 type Verbs = Mapping[str, Verb]
@@ -67,8 +67,9 @@ def _of_action(ids: Ids, action: Action) -> Verb:
             unit.detail = str(error)
             late.tell(action.verb, key, error.code, instruction)
 
-    def look(key: str, instruction: Instruction, now: Instant) -> str:
-        return _verdict(action, key, instruction, now)
+    def look(seen: Glance, key: str, instruction: Instruction, now: Instant) -> str:
+        targets = replace(action.targets, streams=seen, history=seen)
+        return _verdict(replace(action, targets=targets), key, instruction, now)
 
     return Verb(
         name=action.verb,

@@ -13,6 +13,7 @@ from application.bulk.port import LEASE_LOST, Claim, Item, ItemStoppedError
 from application.unit import Group, Result
 from domain.stream import Change
 from infrastructure.bulk.carrying import OneItem
+from infrastructure.bulk.glance import Glance
 from infrastructure.postgres.arrays import TextArray, UuidArray
 from infrastructure.postgres.batch_store import BatchStore, Connections
 from infrastructure.postgres.database import Connection, transaction
@@ -128,6 +129,10 @@ class PostgresItems:
         with self._connections.connection() as connection:
             rows = connection.execute(_PAGE, asked, binary=True).fetchall()
         return [Item(number(row[0]), uuid(row[1])) for row in rows]
+
+    def glance(self, targets: Sequence[UUID]) -> Glance:
+        """See `Items.glance`."""
+        return Glance(self._connections, targets)
 
     def judge(self, claim: Claim, first: int, verdicts: Sequence[str]) -> None:
         """See `Items.judge`."""
