@@ -40,6 +40,7 @@ TAUGHT = (
     "callbacks",
     "api-tokens",
     "queues",
+    "api",
 )
 """Documents that teach by tasks, each a world of its own."""
 
@@ -48,6 +49,7 @@ SETTINGS = (
     "REMNAWAVE_URL",
     "REMNAWAVE_TOKEN",
     "OPERATOR",
+    "HTTP_ADDR",
     "DATA_ENCRYPTION_KEYS",
 )
 """What documents export."""

@@ -18,14 +18,35 @@ with contextlib.closing(sqlite3.connect(file)) as book:
 """
 
 CURL = """
-import sys, urllib.request
-silent, url, sends, data, into, file, *more = sys.argv[1:]
-assert (silent, sends, into) == ("-s", "-d", "-o"), sys.argv
-assert set(more[::2]) <= {"-H"}, sys.argv
-headers = dict(header.split(": ") for header in more[1::2])
-asked = urllib.request.Request(url, data.encode(), headers)
-with urllib.request.urlopen(asked) as answer, open(file, "wb") as kept:
-    kept.write(answer.read())
+import argparse, sys, urllib.error, urllib.request
+parser = argparse.ArgumentParser()
+parser.add_argument("url")
+parser.add_argument("-s", action="store_true")
+parser.add_argument("-S", action="store_true")
+parser.add_argument("-i", action="store_true")
+parser.add_argument("-X")
+parser.add_argument("-d")
+parser.add_argument("-o")
+parser.add_argument("-H", action="append", default=[])
+told = parser.parse_args()
+headers = dict(header.split(": ", 1) for header in told.H)
+data = None if told.d is None else told.d.encode()
+asked = urllib.request.Request(told.url, data, headers, method=told.X)
+try:
+    answer = urllib.request.urlopen(asked)
+except urllib.error.HTTPError as refused:
+    answer = refused
+with answer:
+    body = answer.read()
+if told.i:
+    lines = [f"HTTP/1.1 {answer.status} {answer.reason}"]
+    lines += [f"{name.lower()}: {value}" for name, value in answer.headers.items()]
+    body = "\\n".join(lines).encode() + b"\\n\\n" + body
+if told.o:
+    with open(told.o, "wb") as kept:
+        kept.write(body)
+else:
+    sys.stdout.buffer.write(body)
 """
 
 SITE = "site-packages"
