@@ -41,6 +41,7 @@ TAUGHT = (
     "api-tokens",
     "queues",
     "api",
+    "README",
 )
 """Documents that teach by tasks, each a world of its own."""
 
@@ -56,6 +57,11 @@ SETTINGS = (
 
 EMBEDDED = "operate"
 """It tells of the database that comes along; the others are given one."""
+
+
+def page(name: str) -> Path:
+    """Return where a document is."""
+    return ROOT / ("README.md" if name == "README" else f"docs/{name}.md")
 
 
 @pytest.fixture
@@ -102,7 +108,7 @@ def test_a_document_shows_what_really_happens(
         monkeypatch.setenv("COUNTERFOIL_DATABASE_URL", database.url)
     stage = Stage(folder, database, name.replace("-", "_"))
     try:
-        for block in blocks(ROOT / "docs" / f"{name}.md"):
+        for block in blocks(page(name)):
             if block.is_run:
                 try:
                     stage.run(block)
@@ -115,7 +121,7 @@ def test_a_document_shows_what_really_happens(
 
 @pytest.mark.parametrize("name", TAUGHT)
 def test_a_block_is_run_or_says_why_not(name: str) -> None:
-    found = blocks(ROOT / "docs" / f"{name}.md")
+    found = blocks(page(name))
 
     assert found
     for block in found:
