@@ -103,6 +103,8 @@ def test_a_document_shows_what_really_happens(
     # Set in any case, so that what the document exports ends with it.
     for setting in SETTINGS:
         monkeypatch.setenv(f"COUNTERFOIL_{setting}", "")
+    for other in ("API", "TOKEN"):
+        monkeypatch.setenv(other, "")
     if name != EMBEDDED:
         database = request.getfixturevalue("database")
         monkeypatch.setenv("COUNTERFOIL_DATABASE_URL", database.url)
