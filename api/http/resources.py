@@ -15,6 +15,7 @@ from api.http.events.routes import routes as events
 from api.http.hooks.routes import routes as hooks
 from api.http.intake.routes import routes as intake
 from api.http.jobs.routes import routes as jobs
+from api.http.letters.routes import routes as letters
 from api.http.live.routes import routes as live
 from api.http.maintenance.routes import routes as maintenance
 from api.http.outbox.routes import routes as outbox
@@ -38,6 +39,7 @@ RESOURCES: Final[tuple[RoutesOf, ...]] = (
     events,
     intake,
     jobs,
+    letters,
     live,
     maintenance,
     outbox,

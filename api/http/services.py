@@ -11,6 +11,8 @@ from application.bulk.steer import SteerBulk
 from application.intake.intake import Intake
 from application.once.answers import Answers
 from application.operators.drifts import ReconcileDrift
+from application.operators.jobs.letters import Letters
+from application.operators.jobs.snooze import SnoozeJob
 from domain.errors import CounterfoilError
 from projections.queries.changes import Beyond, Changes
 
@@ -66,6 +68,16 @@ class HttpServices(Services, Protocol):
     @property
     def intake(self) -> Intake:
         """Settles, refunds and enqueues for whoever may."""
+        ...
+
+    @property
+    def snooze(self) -> SnoozeJob:
+        """Lets jobs wait longer."""
+        ...
+
+    @property
+    def letters(self) -> Letters:
+        """Sees to what is dead."""
         ...
 
     @property

@@ -30,6 +30,7 @@ from domain.fulfillment.commands import (
 )
 from domain.fulfillment.events import FulfillmentEvent
 from domain.jobs.events import (
+    RETRIED,
     AttemptFailed,
     Cancelled,
     CancelRequested,
@@ -40,6 +41,7 @@ from domain.jobs.events import (
     LeaseExpired,
     Parked,
     Released,
+    Rescheduled,
     Retried,
     Snoozed,
     Succeeded,
@@ -47,6 +49,7 @@ from domain.jobs.events import (
 )
 from domain.stream import Change, Ref
 
+_RETRIED = frozenset({Stage.FAILED, Stage.RETRYING})
 _FINAL = frozenset({Stage.UNBORN, Stage.SUCCEEDED, Stage.CANCELLED})
 """Stages that no event of a job can move."""
 
@@ -64,7 +67,7 @@ def follow(
         return ()
     if operation.stage is Stage.FAILED and not isinstance(command, Retry | Cancel):
         return ()
-    if operation.stage is not Stage.FAILED and isinstance(command, Retry):
+    if operation.stage not in _RETRIED and isinstance(command, Retry):
         return ()
     return decide(operation, command)
 
@@ -83,6 +86,8 @@ def _command(event: JobEvent) -> FulfillmentCommand | None:
             return Cancel(event.code)
         case Retried():
             return Retry()
+        case Rescheduled():
+            return Retry() if event.cause == RETRIED else None
         case Enqueued() | Claimed() | CancelRequested() | Succeeded() | Unparked():
             return None
         case _:

@@ -44,6 +44,7 @@ from domain.jobs.events import (
     LeaseExpired,
     Parked,
     Released,
+    Rescheduled,
     Retried,
     Snoozed,
     Succeeded,
@@ -96,7 +97,7 @@ def _commands(
             return (*lost, *_cancelled(delivery, code))
         case Retried():
             return (Retry(),) if delivery.stage is Stage.FAILED else ()
-        case Enqueued() | Claimed() | CancelRequested() | Unparked():
+        case Enqueued() | Claimed() | CancelRequested() | Unparked() | Rescheduled():
             return ()
         case _:
             assert_never(event)

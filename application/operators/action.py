@@ -15,15 +15,21 @@ from application.errors import (
     TwinError,
     VersionChangedError,
 )
+from application.once.commit import commit_once, making
 from application.operators.instruction import Instruction, as_given
-from application.operators.refusals import About, Refusals, about_nothing
+from application.operators.refusals import (
+    About,
+    JobMutationRejectedError,
+    Refusals,
+    about_nothing,
+)
 from application.operators.room import NO_ROOM, no_room
-from application.operators.taken import Deed, done, on_record
+from application.operators.taken import Deed, on_record
 from application.operators.target import Target, Targets, unknown
 from application.unit import Group, Locked, Refused, UnitOfWork, Written
 from domain.access.permissions import Permission
 from domain.event import Instant
-from domain.operators.events import ActionRefused
+from domain.operators.events import ActionRefused, ActionTaken
 from domain.stream import Change, Ref, StreamKind
 
 GONE: Final = Refused("gone")
@@ -55,6 +61,8 @@ class Done(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Tags of the events that it wrote; none: it was so already."""
     position: int
     """A reader at this position of the log sees them, or that it was so already."""
+    is_asked: bool = False
+    """Whether a running job has only been asked, and its worker has the word."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,11 +113,12 @@ class Action:
     def _done(self, key: str, instruction: Instruction, version: int | None) -> Done:
         instruction.require(self.permission)
         for _ in range(_ROUNDS):
-            target = self.targets.find(key)
+            target = self.targets.find(key, instruction.tenant_id)
             if not instruction.sees(target.tenant_id):
                 raise unknown(key)
             is_goods = _id_of(target, StreamKind.DELIVERY) is not None
             born = (Ref(StreamKind.JOB, self.refusals.ids()),) if is_goods else ()
+            kept_as = _named(target, key).kind.name.lower()
             seen = _Seen(_named(target, key), version)
             decide = partial(_as_seen, self.decide, seen)
             group = Group(
@@ -117,9 +126,10 @@ class Action:
                 decide=partial(_with_births, decide, target, born),
                 meta=instruction.meta(target.correlation_id),
                 needs_room=self.needs_room,
+                once=making(instruction.once, kept_as, key),
             )
             kept = on_record(group, self._deed(target), self.refusals.ids())
-            (result,) = self.units.commit([kept])
+            result = commit_once(self.units, kept)
             if isinstance(result, Written):
                 return self._told(target, result)
             if result == CONFLICT:
@@ -129,7 +139,7 @@ class Action:
             elif isinstance(result, Refused) and result in NO_ROOM:
                 raise no_room(result, target.tenant_id)
             elif isinstance(result, Refused) and result != GONE:
-                raise self._conflict(target, result)
+                raise self._conflict(target, str(UUID(key)), result)
         raise StateConflictError(_JOB, key, _CHANGING, self.remedy(_JOB, _CHANGING))
 
     def _deed(self, target: Target) -> Deed:
@@ -153,11 +163,16 @@ class Action:
         if twin is not None and twin != target.job:
             raise TwinError(str(target.job.id), str(twin.id))
 
-    def _conflict(self, target: Target, refused: Refused) -> StateConflictError:
+    def _conflict(
+        self, target: Target, key: str, refused: Refused
+    ) -> StateConflictError:
         what, _, stage = refused.code.partition("_")
         ref = target.job if what == _JOB else target.record
         named = "" if ref is None else str(ref.id)
-        return StateConflictError(what, named, stage, self.remedy(what, stage))
+        # Whoever names the record is told of the record's conflict.
+        is_rejected = what == _JOB and target.job is not None and key == named
+        kind = JobMutationRejectedError if is_rejected else StateConflictError
+        return kind(what, named, stage, self.remedy(what, stage))
 
     def _told(self, target: Target, written: Written) -> Done:
         return Done(
@@ -166,10 +181,12 @@ class Action:
             delivery_id=_id_of(target, StreamKind.DELIVERY),
             events=tuple(
                 event.tag
-                for change in sorted(done(written), key=_jobs_first)
-                if change.ref in target.refs
+                for change in sorted(written.changes, key=_jobs_first)
+                if change.ref in target.refs or change.ref.kind is StreamKind.REMARK
                 for event in change.events
+                if not isinstance(event, ActionTaken)
             ),
+            is_asked=_is_asked(written),
             position=written.position,
         )
 
@@ -184,6 +201,12 @@ def _named(target: Target, key: str) -> Ref:
     """Return the one of the two that the person has named."""
     refs = [ref for ref in (target.record, target.job) if ref is not None]
     return next((ref for ref in refs if ref.id == UUID(key)), refs[0])
+
+
+def _is_asked(written: Written) -> bool:
+    records = (event for each in written.changes for event in each.events)
+    figures = (it.after.get("job") for it in records if isinstance(it, ActionTaken))
+    return any(isinstance(it, dict) and it["cancel_requested"] for it in figures)
 
 
 class _Seen(NamedTuple):

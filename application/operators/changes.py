@@ -1,5 +1,7 @@
 """What an operator's command changes: the job's events, and its record's after them."""
 
+from collections.abc import Callable
+
 from application.records.following import record_change
 from application.unit import Locked, changed
 from domain.fulfillment import aggregate as operations
@@ -10,6 +12,7 @@ from domain.goods.commands import GoodsCommand
 from domain.goods.state import GoodsDelivery
 from domain.jobs import aggregate as jobs
 from domain.jobs.aggregate import Job, JobCommand
+from domain.jobs.events import JobEvent
 from domain.stream import Change, Ref, State
 
 
@@ -29,8 +32,24 @@ def commanded(
     Raises:
         IllegalTransitionError: the command makes no sense at the job's stage.
     """
+    return told(locked, job, record, lambda state: jobs.decide(state, command))
+
+
+def told(
+    locked: Locked,
+    job: Ref,
+    record: Ref | None,
+    decide: Callable[[Job], tuple[JobEvent, ...]],
+) -> tuple[Change, ...]:
+    """Return the change of a locked job by what `decide` tells, and its record's.
+
+    None when it is so already.
+
+    Raises:
+        IllegalTransitionError: it makes no sense at the job's stage.
+    """
     state = state_of(locked, job, Job)
-    events = () if state is None else jobs.decide(state, command)
+    events = () if state is None else decide(state)
     if state is None or not events:
         return ()
     ended = changed(job, locked[job], events, jobs.fold(events, state))

@@ -22,7 +22,7 @@ from application.errors import (
     StateConflictError,
 )
 from application.once.commit import commit_once, making
-from application.operators.asked import ENTITLEMENT, Asked, refusal
+from application.operators.entitlement.asked import ENTITLEMENT, Asked, refusal
 from application.operators.entitlements import Found, find_entitlement
 from application.operators.instruction import Instruction, as_given
 from application.operators.refusals import About, Refusals, about_nothing

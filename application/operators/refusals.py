@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
-from application.errors import NotFoundError
+from application.errors import NotFoundError, StateConflictError
 from application.operators.instruction import Instruction, as_given
 from application.unit import Group, Ids, UnitOfWork
 from domain.access.permissions import Permission
@@ -11,6 +11,12 @@ from domain.operators.events import ActionRefused, Remark, evolve
 from domain.stream import Change, Ref, StreamKind
 
 DEFAULT_TENANT: Final = "default"
+
+
+class JobMutationRejectedError(StateConflictError):
+    """The job's stage forbids it: it runs, say, or waits for something else."""
+
+    code = "job_mutation_rejected"
 
 
 @dataclass(frozen=True, slots=True)

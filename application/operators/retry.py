@@ -2,6 +2,8 @@
 
  discarded job    its record failed or there is none    ► waiting, budget reset
  cancelled job    no record                             ► waiting, budget reset
+ waiting job      later, or after a failure             ► due now, budget reset
+ waiting job      due now, nothing spent                ► nothing, it is so already
  anything else                                          ► refused
 
 The record that succeeded or was cancelled is final; so is a job that succeeded: it
@@ -11,7 +13,7 @@ is in neither table, so no statement can bring it back (I6).
 from typing import Final
 
 from application.operators.action import GONE, Action
-from application.operators.changes import commanded, state_of
+from application.operators.changes import commanded, state_of, told
 from application.operators.refusals import Refusals
 from application.operators.target import FINAL, Target, Targets
 from application.unit import Ids, Locked, Refused, UnitOfWork
@@ -23,6 +25,7 @@ from domain.goods.state import FINAL as FINAL_STAGES
 from domain.goods.state import GoodsDelivery
 from domain.goods.state import Stage as DeliveryStage
 from domain.jobs.aggregate import Job, RetryDead, Stage
+from domain.jobs.moving import HELD, Hasten, move
 from domain.operators.actions import DELIVERY_RETRIED, FULFILLMENT_RETRIED, JOB_RETRIED
 from domain.stream import Change, StreamKind
 
@@ -70,6 +73,11 @@ def _decide(
     job = state_of(locked, target.job, Job)
     if job is None:
         return GONE
+    if job.stage is Stage.WAITING and delivery is None:
+        if job.gate is not None:
+            return Refused(f"job_{HELD}")
+        hasten = Hasten(now=now)
+        return told(locked, target.job, target.record, lambda it: move(it, hasten))
     if job.stage not in _DEAD:
         return Refused(f"job_{job.stage}")
     return commanded(locked, target.job, target.record, RetryDead(run_at=now))
@@ -77,6 +85,10 @@ def _decide(
 
 def _remedy(what: str, stage: str) -> str:
     match stage:
+        case _ if stage == HELD:
+            return (
+                "it goes on when its gate opens; `counterfoil why` says what closes it"
+            )
         case "waiting" | "running" | "changing" | "pending" | "retrying":
             return "it runs without a person's help; `counterfoil why` says when"
         case "needs_review":

@@ -78,11 +78,11 @@ class Targets:
     history: History
     kinds: Kinds
 
-    def find(self, key: str) -> Target:
+    def find(self, key: str, tenant_id: str | None = None) -> Target:
         """Return what the id of a job or of its record stands for.
 
         Raises:
-            NotFoundError: nothing of that kind has the id.
+            NotFoundError: nothing of that kind has the id, or it was another tenant's.
             StateConflictError: it was a job that has succeeded.
         """
         id_ = _as_id(key)
@@ -94,6 +94,8 @@ class Targets:
                 return found
             last = self.history.last_event(id_)
             if last is None or not last.tag.startswith("job."):
+                raise unknown(key)
+            if tenant_id not in {None, last.tenant_id}:
                 raise unknown(key)
             if last.tag == Succeeded.tag:
                 break

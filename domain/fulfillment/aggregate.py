@@ -8,6 +8,7 @@
                         │  │    Park       retrying ──── Fail ───────────┘  │
                         │  └─ Cancel, Cover ──┴──────────► cancelled ■ ◄────┘ Cancel
                         └──────────────── Retry (operator) ─────────────────┘
+ Retry also ends the waiting of one that is retrying: it is pending, and due now.
 
 The job that carries an operation decides when it runs and when its budget is
 spent; the operation's events follow the job's in the same transaction
@@ -114,7 +115,7 @@ def decide(
             _require(operation, "succeed", Stage.RUNNING)
             return (Succeeded(attempt=operation.attempts, observed=command.observed),)
         case Retry():
-            _require(operation, "retry", Stage.FAILED)
+            _require(operation, "retry", Stage.FAILED, Stage.RETRYING)
             return (Retried(),)
         case Cover():
             _require(operation, "cover", *_DUE)
@@ -222,7 +223,8 @@ def evolve(
             ended = _ended(operation, Stage.CANCELLED, event.code)
             return replace(ended, covered_by=event.covered_by)
         case Retried():
-            return replace(operation, stage=Stage.PENDING, code=None)
+            again = replace(operation, stage=Stage.PENDING, code=None)
+            return replace(again, parked_cause=None, next_attempt_at=None)
         case _:
             assert_never(event)
 

@@ -12,6 +12,7 @@
                     │                               │
                     └──► cancelled ◄─ Cancel        │
                             └───────────────────────┘
+ People move what waits, later or to now (`domain.jobs.moving`).
  Unpark ends the waiting at a closed gate (`domain.jobs.gates`).
  Cancel ends a waiting job at once; of a running one it is a request, and the next
  outcome that leaves the job unfinished then ends it as cancelled.
@@ -39,6 +40,7 @@ from domain.jobs.events import (
     Owner,
     Parked,
     Released,
+    Rescheduled,
     Retried,
     Snoozed,
     Succeeded,
@@ -153,7 +155,8 @@ def decide(job: Job, command: JobCommand) -> tuple[JobEvent, ...]:
     """
     match command:
         case Enqueue():
-            return _enqueue(job, command)
+            _require(job, "enqueue", Stage.UNBORN)
+            return (Enqueued(**msgspec.structs.asdict(command)),)
         case Claim():
             _require(job, "claim", Stage.WAITING)
             return (
@@ -171,11 +174,6 @@ def decide(job: Job, command: JobCommand) -> tuple[JobEvent, ...]:
             return (Retried(run_at=command.run_at),)
         case _:
             assert_never(command)
-
-
-def _enqueue(job: Job, command: Enqueue) -> tuple[JobEvent, ...]:
-    _require(job, "enqueue", Stage.UNBORN)
-    return (Enqueued(**msgspec.structs.asdict(command)),)
 
 
 def _cancel(job: Job, command: Cancel) -> tuple[JobEvent, ...]:
@@ -214,6 +212,8 @@ def evolve(job: Job, event: JobEvent) -> Job:
             return _waiting(parked, event.until, event.attempt, Cause.PARKED)
         case Unparked():
             return _waiting(job, event.run_at, job.attempt, None)
+        case Rescheduled():
+            return _waiting(job, event.run_at, event.attempt, None)
         case Released():
             return _waiting(job, event.until, event.attempt, None)
         case LeaseExpired():
@@ -228,15 +228,13 @@ def evolve(job: Job, event: JobEvent) -> Job:
             ended = _ended(job, Stage.CANCELLED, attempt=event.attempt)
             return replace(ended, code=event.code)
         case Retried():
-            # A person's word outweighs a deadline that may have passed meanwhile.
-            fresh = replace(job, parkings=0, code=None, error_code=None, deadline=None)
-            return _waiting(fresh, event.run_at, 0, None)
+            return _waiting(job, event.run_at, 0, None)
         case _:
             assert_never(event)
 
 
 def _later(job: Job, event: JobEvent) -> Job:
-    """Return `job` one event later, with what that says about crashes and its gate."""
+    """Return `job` one event later, with what that says of crashes, budget and gate."""
     replace = msgspec.structs.replace
     gate = event.gate if isinstance(event, Parked) else None
     job = replace(job, version=job.version + 1, gate=gate)
@@ -248,8 +246,10 @@ def _later(job: Job, event: JobEvent) -> Job:
         case AttemptFailed() | Snoozed() | Parked() if job.is_suspect:
             # Its handler returned.  What has ended a process stays alone for ever.
             return replace(job, is_suspect=job.crashes > 0)
-        case Retried():
-            return replace(job, crashes=0)
+        case Retried() | Rescheduled(cause="retried"):
+            # A person's word outweighs a deadline that may have passed meanwhile.
+            fresh = replace(job, parkings=0, code=None, error_code=None, deadline=None)
+            return replace(fresh, crashes=0)
         case _:
             return job
 

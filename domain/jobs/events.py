@@ -102,6 +102,21 @@ class Unparked(Event, frozen=True, kw_only=True):
     run_at: Instant
 
 
+SNOOZED = "snoozed"
+RETRIED = "retried"
+"""Causes of `job.rescheduled`."""
+
+
+class Rescheduled(Event, frozen=True, kw_only=True):
+    """A person moved a waiting job; it is due at `run_at`."""
+
+    tag: ClassVar[str] = "job.rescheduled"
+    attempt: int
+    run_at: Instant
+    cause: str
+    """`snoozed`: later, as it is; `retried`: now, with its budget reset."""
+
+
 class Released(Event, frozen=True, kw_only=True):
     """The worker gave the job back unfinished; the attempt is given back."""
 
@@ -170,6 +185,7 @@ type JobEvent = (
     | Snoozed
     | Parked
     | Unparked
+    | Rescheduled
     | Released
     | LeaseExpired
     | Discarded

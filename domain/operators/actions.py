@@ -25,7 +25,6 @@ EVIDENCE_ADDED: Final = "goods.evidence_added"
 
 LETTER_ACKNOWLEDGED: Final = "dead_letter.acknowledged"
 LETTER_DISMISSED: Final = "dead_letter.dismissed"
-LETTER_RESTORED: Final = "dead_letter.restored"
 
 MAINTENANCE_OPENED: Final = "maintenance.opened"
 MAINTENANCE_CLOSED: Final = "maintenance.closed"

@@ -218,6 +218,21 @@ class CallbackContradicted(Event, frozen=True, kw_only=True):
     """What became of the purchase, as the provider says."""
 
 
+class LetterAcknowledged(Event, frozen=True, kw_only=True):
+    """Somebody has seen what is dead, and will see to it."""
+
+    tag: ClassVar[str] = "dead_letter.acknowledged"
+    letter: UUID
+    """The stream of what is dead."""
+
+
+class LetterDismissed(Event, frozen=True, kw_only=True):
+    """What is dead stays so, and nobody has to do anything about it any more."""
+
+    tag: ClassVar[str] = "dead_letter.dismissed"
+    letter: UUID
+
+
 class Remark(State, frozen=True, kw_only=True):
     """The state of a stream of one event: that it exists."""
 
@@ -241,6 +256,8 @@ type OperatorEvent = (
     | BalanceLow
     | CallbackReplayed
     | CallbackContradicted
+    | LetterAcknowledged
+    | LetterDismissed
 )
 
 

@@ -16,6 +16,8 @@ from application.operators.action import Action
 from application.operators.deliveries.decide import DecideReview
 from application.operators.deliveries.reconcile import ReconcileDelivery
 from application.operators.drifts import ReconcileDrift
+from application.operators.jobs.letters import Letters, letters_over
+from application.operators.jobs.snooze import SnoozeJob
 from application.operators.maintenance import Maintenance
 from application.operators.operate import Operate
 from application.operators.projections import Projections
@@ -98,6 +100,16 @@ class Services:
     def intake(self) -> Intake:
         """Settles, refunds and enqueues for whoever may."""
         return intake_over(self.database, self.parts.units)
+
+    @property
+    def snooze(self) -> SnoozeJob:
+        """Lets jobs wait longer."""
+        return SnoozeJob(self.retry.targets, self.parts.units, self.parts.ids)
+
+    @property
+    def letters(self) -> Letters:
+        """Sees to what is dead."""
+        return letters_over(self.retry)
 
     @property
     def answers(self) -> Answers:

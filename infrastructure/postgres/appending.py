@@ -178,6 +178,12 @@ def _is_retry(change: Change) -> bool:
     return any(isinstance(event, Retried) for event in change.events)
 
 
+def brings_to_life(change: Change) -> bool:
+    """Whether a job is pending after the change that was not before it."""
+    is_birth = change.ref.kind is StreamKind.JOB and change.expected == 0
+    return is_birth or _is_retry(change)
+
+
 def _bring_back(connection: Connection, stamped: _Stamped) -> None:
     """Move a dead job into `jobs`; its two triggers admit no other way (I6)."""
     row = connection.execute(job_heads.EXHUME, {"id": stamped.change.ref.id}).fetchone()

@@ -28,6 +28,7 @@ from infrastructure.postgres.appending import (
     Decided,
     HeadMissedError,
     UnencodableError,
+    brings_to_life,
     write,
 )
 from infrastructure.postgres.database import Connection, is_gone, transaction
@@ -239,7 +240,9 @@ class _Unit:
     def _keep_room(self, connection: Connection) -> None:
         """Refuse what needs room and has none; room is kept until the commit."""
         for n, (group, answer) in enumerate(zip(self._groups, self._last, strict=True)):
-            if group.needs_room and answer and not isinstance(answer, Refused):
+            if not group.needs_room or isinstance(answer, Refused):
+                continue
+            if any(map(brings_to_life, answer)):
                 tenant = {"tenant": answer[0].tenant_id}
                 ((code,),) = connection.execute(_ROOM, tenant).fetchall()
                 if code is not None:

@@ -34,6 +34,7 @@ STATUSES: Final[Mapping[type[Event], str | None]] = MappingProxyType(
         jobs.Snoozed: "waiting",
         jobs.Parked: "waiting",
         jobs.Unparked: "waiting",
+        jobs.Rescheduled: "waiting",
         jobs.Released: "waiting",
         jobs.LeaseExpired: "waiting",
         jobs.Discarded: "discarded",
@@ -108,7 +109,7 @@ class Attempts(Projection[AttemptRow]):
     """Folds every event of jobs, operations and deliveries into a row of its own."""
 
     name = "attempts"
-    schema = 2
+    schema = 3
     row = AttemptRow
     key = ("stream_id", "version")
     events = tuple(STATUSES)

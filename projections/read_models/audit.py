@@ -27,6 +27,8 @@ from domain.operators.events import (
     ActionRefused,
     ActionTaken,
     CallbackReplayed,
+    LetterAcknowledged,
+    LetterDismissed,
     OperatorEvent,
     PayloadViewed,
     ProjectionPaused,
@@ -229,6 +231,8 @@ def _target(recorded: RecordedEvent) -> str:
             | ProjectionPromoted(projection=name)
         ):
             return f"projection:{name}"
+        case LetterAcknowledged(letter=letter) | LetterDismissed(letter=letter):
+            return str(letter)
         case CallbackReplayed(callback=callback):
             return f"callback:{callback}"
         case PayloadViewed(position=position):

@@ -1,7 +1,7 @@
 """Dead letters: what nothing will run again without a person.
 
- none ──► open ──► ended      by a person's retry, cancel or decision; a review also
-           ▲         │         by what a provider says late
+ none ──► open ──► ended      by a person's retry, cancel, decision or dismissal; a
+           ▲         │         review also by what a provider says late
            └─────────┘        it has died again: the same row, a new letter
 
 One row for each job, operation and delivery that is not over for good or has died
@@ -15,14 +15,15 @@ import re
 from typing import Final, override
 from uuid import UUID
 
-import msgspec
 from msgspec.structs import replace
 
-from domain.event import Actor, Event, Instant
+from domain.event import Actor, Event
 from domain.fulfillment import events as operations
 from domain.goods import events as goods
 from domain.jobs import events as jobs
+from domain.operators.events import LetterAcknowledged, LetterDismissed
 from domain.recorded import RecordedEvent
+from projections.read_models.letter_row import LetterRow
 from projections.read_models.projection import Key, Projection
 
 NONE: Final = "none"
@@ -38,6 +39,7 @@ CANCELLED: Final = "cancelled"
 DECIDED: Final = "decided"
 DELIVERED: Final = "delivered"
 REFUNDED: Final = "refunded"
+DISMISSED: Final = "dismissed"
 
 CARRIER: Final = "fulfillment"
 """Kind of the jobs that carry operations; an operation's letter is of this kind."""
@@ -55,47 +57,11 @@ _ABOUT: Final = re.compile(
 )
 
 
-class LetterRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One job, operation or delivery, and the letter that it is or was last."""
-
-    stream_id: UUID
-    tenant_id: str
-    stream_kind: str
-    """`job`, `operation` or `delivery`."""
-    state: str
-    """`none` (no letter yet), `open` or `ended`."""
-    kind: str
-    """The job's; a record's letter has that of the job that serves it."""
-    queue: str
-    operation: str | None
-    """Which operation it is; None of a job."""
-    job_id: UUID | None
-    """The job that died."""
-    order_stream_id: UUID | None
-    entitlement_id: UUID | None
-    correlation_id: str
-    code: str | None
-    """Why it is dead."""
-    error_code: str | None
-    """What its last attempt met, where the code does not say it."""
-    attempt: int
-    """Attempts spent; of goods, decisions to buy."""
-    died_at: Instant | None
-    ended_at: Instant | None
-    ended_how: str | None
-    """`retried`, `cancelled`, `decided`, `delivered` or `refunded`."""
-    ended_by_type: str | None
-    ended_by: str | None
-    """The id of who ended it."""
-    created_at: Instant
-    updated_at: Instant
-
-
 class DeadLetters(Projection[LetterRow]):
     """Folds jobs without a record, operations and deliveries."""
 
     name = "dead_letters"
-    schema = 2
+    schema = 3
     row = LetterRow
     key = ("stream_id",)
     events = (
@@ -116,11 +82,17 @@ class DeadLetters(Projection[LetterRow]):
         goods.Refunded,
         goods.Cancelled,
         goods.Retried,
+        LetterAcknowledged,
+        LetterDismissed,
     )
 
     @override
     def keys(self, recorded: RecordedEvent) -> tuple[Key, ...]:
-        return () if _is_carrier(recorded) else ((recorded.stream_id,),)
+        match recorded.event:
+            case LetterAcknowledged(letter=letter) | LetterDismissed(letter=letter):
+                return ((letter,),)
+            case _:
+                return () if _is_carrier(recorded) else ((recorded.stream_id,),)
 
     @override
     def is_birth(self, recorded: RecordedEvent) -> bool:
@@ -207,6 +179,8 @@ def _born(recorded: RecordedEvent, of: str, kind: str, queue: str) -> LetterRow:
         ended_by=None,
         created_at=recorded.recorded_at,
         updated_at=recorded.recorded_at,
+        acknowledged_at=None,
+        acknowledged_by=None,
     )
 
 
@@ -220,6 +194,10 @@ def _later(row: LetterRow, event: Event, recorded: RecordedEvent) -> LetterRow |
         case operations.Failed():
             died = _died(row, event.code, event.attempt, recorded)
             return replace(died, job_id=recorded.meta.causation.job)
+        case LetterAcknowledged():
+            return _acknowledged(row, recorded)
+        case LetterDismissed():
+            return _ended(row, DISMISSED, recorded)
         case jobs.Retried() | operations.Retried():
             return _ended(row, RETRIED, recorded)
         case _ if row.stream_kind == DELIVERY:
@@ -231,6 +209,13 @@ def _later(row: LetterRow, event: Event, recorded: RecordedEvent) -> LetterRow |
             return None if row.state == NONE else row
         case _:
             return row
+
+
+def _acknowledged(row: LetterRow, recorded: RecordedEvent) -> LetterRow:
+    if row.state != OPEN:
+        return row
+    by, at = recorded.meta.actor.id, recorded.recorded_at
+    return replace(row, acknowledged_at=at, acknowledged_by=by)
 
 
 def _of_goods(
@@ -273,6 +258,8 @@ def _died(
         ended_how=None,
         ended_by_type=None,
         ended_by=None,
+        acknowledged_at=None,
+        acknowledged_by=None,
     )
 
 

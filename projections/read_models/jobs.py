@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from domain.event import Event, Instant
 from domain.jobs.events import (
+    RETRIED,
     AttemptFailed,
     Cancelled,
     CancelRequested,
@@ -22,6 +23,7 @@ from domain.jobs.events import (
     LeaseExpired,
     Parked,
     Released,
+    Rescheduled,
     Retried,
     Snoozed,
     Succeeded,
@@ -172,6 +174,13 @@ def _unparked(event: Unparked, _at: Instant) -> Changes:
     return {"run_at": event.run_at, "cause": None, "gate": None}
 
 
+def _rescheduled(event: Rescheduled, _at: Instant) -> Changes:
+    waiting = _waiting(event.run_at, event.attempt)
+    if event.cause != RETRIED:
+        return waiting
+    return waiting | {"parkings": 0, "error_code": None, "deadline": None}
+
+
 def _released(event: Released, _at: Instant) -> Changes:
     return _waiting(event.until, event.attempt)
 
@@ -243,6 +252,7 @@ _CHANGES: Final[Mapping[type[Event], _Change]] = {
     Snoozed: _snoozed,
     Parked: _parked,
     Unparked: _unparked,
+    Rescheduled: _rescheduled,
     Released: _released,
     LeaseExpired: _lease_expired,
     Discarded: _discarded,
@@ -256,7 +266,7 @@ class Jobs(Projection[JobRow]):
     """Folds each job's stream into its row."""
 
     name = "jobs"
-    schema = 2
+    schema = 3
     row = JobRow
     key = ("stream_id",)
     events: ClassVar[Collection[type[Event]]] = (Enqueued, *_CHANGES)

@@ -112,7 +112,8 @@ class Operations(Projection[OperationRow]):
                 ended = _ended(row, "cancelled", code, at)
                 return replace(ended, covered_by=covered_by)
             case Retried():
-                return replace(row, state="pending", code=None, completed_at=None)
+                again = replace(row, state="pending", code=None, completed_at=None)
+                return replace(again, parked_cause=None, next_attempt_at=None)
             case _:
                 return row
 

@@ -229,6 +229,7 @@ JOBS: tuple[Event, ...] = (
         gate="panel",
     ),
     jobs.Unparked(run_at=LATER),
+    jobs.Rescheduled(attempt=1, run_at=LATER, cause="snoozed"),
     jobs.Released(attempt=0, token=2, until=AT, cause="shutdown"),
     jobs.LeaseExpired(
         attempt=1,
@@ -293,6 +294,8 @@ OPERATORS: tuple[Event, ...] = (
     operators.CallbackReplayed(
         provider="stars", callback=CALLBACK, before="unknown_key"
     ),
+    operators.LetterAcknowledged(letter=OPERATION),
+    operators.LetterDismissed(letter=OPERATION),
     operators.CallbackContradicted(
         provider="stars", callback=CALLBACK, delivery=ORDER, said="delivered"
     ),

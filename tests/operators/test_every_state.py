@@ -16,6 +16,11 @@ pytestmark = [
 REFUSED = "state_conflict"
 TAKEN = "operator.action_taken"
 NOBODY = "01a229d7-fb57-790b-948f-7284b737919a"
+REJECTED = "job_mutation_rejected"
+"""By the job's id; whoever names its operation is told of a conflict."""
+BACKING_OFF = ("after_failure", "parked")
+MOVED = ("job.rescheduled",)
+BOTH_MOVED = ("job.rescheduled", "fulfillment.retried")
 WAITING = ("due", "after_failure", "parked", "held")
 JOB_CANCELLED = ("job.cancelled",)
 BOTH_CANCELLED = ("job.cancelled", "fulfillment.cancelled")
@@ -23,9 +28,11 @@ ASKED = ("job.cancel_requested",)
 
 # (kind, action, state) → tags of what happens, or a refusal.
 EXPECTED: dict[tuple[str, str, str], tuple[str, ...] | str] = {
-    **{(GENERIC, "retry", state): REFUSED for state in (*WAITING, "not_due")},
-    (GENERIC, "retry", "running"): REFUSED,
-    (GENERIC, "retry", "cancel_requested"): REFUSED,
+    (GENERIC, "retry", "due"): (),
+    **{(GENERIC, "retry", state): MOVED for state in ("not_due", *BACKING_OFF)},
+    (GENERIC, "retry", "held"): REJECTED,
+    (GENERIC, "retry", "running"): REJECTED,
+    (GENERIC, "retry", "cancel_requested"): REJECTED,
     (GENERIC, "retry", "succeeded"): REFUSED,
     (GENERIC, "retry", "discarded"): ("job.retried",),
     (GENERIC, "retry", "cancelled"): ("job.retried",),
@@ -33,11 +40,13 @@ EXPECTED: dict[tuple[str, str, str], tuple[str, ...] | str] = {
     (GENERIC, "cancel", "running"): ASKED,
     (GENERIC, "cancel", "cancel_requested"): (),
     (GENERIC, "cancel", "succeeded"): REFUSED,
-    (GENERIC, "cancel", "discarded"): REFUSED,
+    (GENERIC, "cancel", "discarded"): REJECTED,
     (GENERIC, "cancel", "cancelled"): (),
-    **{(SERVED, "retry", state): REFUSED for state in WAITING},
-    (SERVED, "retry", "running"): REFUSED,
-    (SERVED, "retry", "cancel_requested"): REFUSED,
+    (SERVED, "retry", "due"): (),
+    **{(SERVED, "retry", state): BOTH_MOVED for state in BACKING_OFF},
+    (SERVED, "retry", "held"): REJECTED,
+    (SERVED, "retry", "running"): REJECTED,
+    (SERVED, "retry", "cancel_requested"): REJECTED,
     (SERVED, "retry", "succeeded"): REFUSED,
     (SERVED, "retry", "discarded"): ("job.retried", "fulfillment.retried"),
     (SERVED, "retry", "cancelled"): REFUSED,
@@ -70,6 +79,8 @@ def test_each_state_answers_as_the_rules_say(
     after = world.tags(*streams)[len(before) :]
     expected = EXPECTED[kind, action, state]
     if isinstance(expected, str):
+        if expected == REJECTED and route == "operation":
+            expected = REFUSED
         assert answer == expected
         assert after == []
         assert world.refusals() == [refusal(action, key, expected)]

@@ -143,6 +143,7 @@ PROBLEMS: Final = _by_code(
         ProblemType(
             "fulfillment_operation_rejected", _422, "The access does not take that now"
         ),
+        ProblemType("job_mutation_rejected", _422, "The job's state forbids that"),
         ProblemType(QUOTA_EXCEEDED, _429, "Too many requests"),
         ProblemType(TENANT_PENDING, _429, "Too much of the tenant is pending"),
         ProblemType(TOTAL_PENDING, _429, "Too much is pending"),

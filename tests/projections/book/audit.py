@@ -104,6 +104,8 @@ def named(event: Told) -> Row:
             target = f"projection:{data['projection']}"
         elif kind in ("provider", "credential"):
             target = f"provider:{data['provider']}"
+        elif "letter" in data:
+            target = data["letter"]
         elif event.type == "callback.replayed":
             target = f"callback:{data['callback']}"
         elif event.type == "access.payload_viewed":

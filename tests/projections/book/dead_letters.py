@@ -126,7 +126,10 @@ def born_goods(birth: Told) -> dict[str, object]:
 def death(read: Sequence[Told], deaths: Sequence[int]) -> dict[str, object]:
     """Return the last death, and the first word of a person after it."""
     nothing: dict[str, object] = dict.fromkeys(
-        ("ended_at", "ended_how", "ended_by_type", "ended_by")
+        (
+            *("ended_at", "ended_how", "ended_by_type", "ended_by"),
+            *("acknowledged_at", "acknowledged_by"),
+        )
     )
     if not deaths:
         alive = {"state": "none", "code": None, "error_code": None}

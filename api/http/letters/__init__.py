@@ -1,0 +1,1 @@
+"""Dead letters: what nothing runs again without a person."""
