@@ -7,7 +7,7 @@ from infrastructure.client import Client
 from infrastructure.ids import new_id
 from infrastructure.processor.settler import Ended
 from tests.fixtures.workers import enqueue
-from tests.performance import goods
+from tests.performance import goods, intake
 from tests.performance.shop import fulfil, keep_a_window, maintenance_of, order
 from tests.processor.rig import Rig
 
@@ -88,9 +88,12 @@ def fill(parts: Rig, connection: Connection) -> None:
     enqueue(connection, "noop")
     keep_a_window(maintenance_of(parts))
     goods.begin(connection)
+    intake.begin(connection)
     with connection.transaction():
         connection.execute("SET LOCAL session_replication_role = replica")
-        for table, different in (_DIFFERENT | goods.DIFFERENT).items():
+        for table, different in (
+            _DIFFERENT | goods.DIFFERENT | intake.DIFFERENT
+        ).items():
             multiply = _MULTIPLY.format(table=table, rows=ROWS, different=different)
             connection.execute(multiply.encode())
         connection.execute(_RUN, {"claim": new_id()})
