@@ -44,6 +44,7 @@ from infrastructure.projecting.runner.runner import (
     ProjectionRunner,
     RunnerOptions,
 )
+from infrastructure.reviews.folder import keep_folder, require_folder
 from infrastructure.seals.key_ring import MalformedKeysError, new_key
 from infrastructure.settings import Settings
 from infrastructure.simulating import Simulators
@@ -164,6 +165,8 @@ class Composition:
             ) as opened,
         ):
             services = replace(opened, internal=internal)
+            use_folder = require_folder if serve is None else keep_folder
+            use_folder(services.database, services.guarding.journal.path.parent)
             server = None
             if serve is not None:
                 server = serve(services, *self.settings.http_addr)

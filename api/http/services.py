@@ -8,6 +8,7 @@ from api.installation import Services
 from application.access.looks import ViewPayload
 from application.bulk.request import RequestBulk
 from application.bulk.steer import SteerBulk
+from application.evidence.add import AddEvidence
 from application.intake.intake import Intake
 from application.once.answers import Answers
 from application.operators.drifts import ReconcileDrift
@@ -103,6 +104,11 @@ class HttpServices(Services, Protocol):
     @property
     def steer_bulk(self) -> SteerBulk:
         """Approves of bulk operations, starts, pauses, resumes and cancels them."""
+        ...
+
+    @property
+    def add_evidence(self) -> AddEvidence:
+        """Adds files to deliveries."""
         ...
 
     @property

@@ -8,6 +8,7 @@ from application.access.looks import ViewPayload
 from application.bulk.request import RequestBulk
 from application.bulk.steer import SteerBulk
 from application.callbacks.all import Callbacks
+from application.evidence.add import AddEvidence
 from application.front_door import RefundOne, SettleOne
 from application.intake.intake import Intake
 from application.job_kinds import Kinds
@@ -43,6 +44,7 @@ from infrastructure.postgres.database import Database
 from infrastructure.projecting.builds.builds import Builds
 from infrastructure.projecting.waiting import PATIENCE_SECONDS, at_least
 from infrastructure.queues.wiring import control_queues_over, drain_worker_over
+from infrastructure.reviews.evidence import evidence_over
 from infrastructure.telemetry import emit
 from infrastructure.telemetry.requests import Requests
 from projections.event_log import EventLog
@@ -219,6 +221,12 @@ class Services:
         if position is None:
             return None
         return at_least(self.database.connection, position, self.patience_seconds)
+
+    @property
+    def add_evidence(self) -> AddEvidence:
+        """Adds files to deliveries; they lie beside the journal."""
+        folder = self.guarding.journal.path.parent
+        return evidence_over(self.database, self.parts.units, folder)
 
     @property
     def limit_providers(self) -> LimitProviders:

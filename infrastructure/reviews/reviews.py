@@ -1,5 +1,6 @@
 """What people have said in the streams of deliveries, the latest of it."""
 
+from collections.abc import Sequence
 from typing import Final
 from uuid import UUID
 
@@ -23,6 +24,15 @@ SELECT type, schema, data::text, meta::text, recorded_at
 """
 
 
+_MISSING: Final = """
+SELECT digest
+  FROM unnest(%(digests)s::text[]) AS digest
+ WHERE NOT EXISTS (
+       SELECT 1 FROM counterfoil.delivery_evidence
+        WHERE delivery_id = %(id)s AND sha256 = decode(digest, 'hex'))
+"""
+
+
 class PostgresReviews:
     """Reads over pooled connections, each statement by itself."""
 
@@ -33,6 +43,15 @@ class PostgresReviews:
     def last_decision(self, delivery: UUID) -> Decision | None:
         """See `Reviews.last_decision`."""
         return self._last(delivery, ReviewDecided.tag)
+
+    def missing_evidence(
+        self, delivery: UUID, digests: Sequence[str]
+    ) -> tuple[str, ...]:
+        """See `Reviews.missing_evidence`."""
+        wanted = {"id": delivery, "digests": list(digests)}
+        with self._connections.connection() as connection:
+            rows = connection.execute(_MISSING, wanted).fetchall()
+        return tuple(text(digest) for (digest,) in rows)
 
     def last_proposal(self, delivery: UUID) -> Decision | None:
         """See `Reviews.last_proposal`."""

@@ -36,7 +36,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     data_dir: Path = Path("var")
     """Where an installation without a database of its own keeps its data, and each host
     its journal of purchases: one folder a host and database, on a disk that lasts
-    (docs/restore.md)."""
+    (docs/restore.md).  Its folder `evidence` is one for the whole installation
+    (docs/reviews.md)."""
     pgbin: Path | None = None
     """Folder with `postgres` and `initdb` for the embedded PostgreSQL; none means the
     wheel's."""

@@ -6,14 +6,16 @@ from uuid import UUID
 from litestar import Response
 from litestar.di import NamedDependency
 from litestar.handlers import HTTPRouteHandler
-from litestar.params import FromPath, JSONBody
+from litestar.params import FromPath, JSONBody, RawBody
 
 from api.http.call import Call
 from api.http.deliveries.bodies import DecisionRequest
 from api.http.deliveries.views import (
     DecisionView,
+    EvidenceView,
     ReconcilingView,
     decision_view,
+    evidence_view,
     reconciling_view,
 )
 from api.http.keyed import Made, answered
@@ -21,6 +23,8 @@ from api.http.route import Key, Match, route
 from api.http.surface import OPERATORS, Surface
 from api.http.wire.ids import Prefix, given, told
 from api.http.wire.match import wanted_version
+from application.evidence.add import LARGEST_BYTES
+from application.evidence.media import MEDIA
 from application.operators.deliveries.verdict import Said
 from application.operators.instruction import Instruction
 from domain.access.permissions import Permission
@@ -88,6 +92,7 @@ def decide_delivery(
         delivery=str(id_),
         verdict=data.verdict,
         evidence=data.evidence,
+        files=data.evidence_files,
         is_override=data.override,
         version=wanted_version(call, Prefix.DELIVERY, id_),
     )
@@ -104,6 +109,32 @@ def decide_delivery(
     return answered(call, carry_out, show, body=data, status_after={_PROPOSED: 202})
 
 
+@route(
+    "POST",
+    "/deliveries/{delivery_id:str}/evidence",
+    permission=Permission.DELIVERIES_DECIDE,
+    status=201,
+    also=(200,),
+    media=MEDIA,
+    body_bytes=LARGEST_BYTES,
+    problems=("unsupported_media_type", "evidence_unwritable"),
+)
+def add_evidence(
+    delivery_id: FromPath[str], body: RawBody, call: NamedDependency[Call]
+) -> Response[EvidenceView]:
+    """Add a file that shows what became of a purchase.
+
+    The body is the file, of at most 5 MiB; what it is, its own first bytes say.  The
+    same file again is answered with 200.  Decisions name it by its digest.
+    """
+    id_ = given(delivery_id, Prefix.DELIVERY)
+    kept = call.services.add_evidence(str(id_), body, call.instruction())
+    return evidence_view(kept)
+
+
 def routes(surface: Surface) -> Sequence[HTTPRouteHandler]:
     """Return the routes of deliveries: operators alone have them."""
-    return (reconcile_delivery, decide_delivery) if surface in OPERATORS else ()
+    if surface not in OPERATORS:
+        return ()
+    both = (reconcile_delivery, decide_delivery)
+    return (*both, add_evidence) if surface is Surface.PANEL else both

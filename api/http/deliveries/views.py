@@ -7,7 +7,8 @@ from api.http.keyed import Made
 from api.http.surface import Surface
 from api.http.wire.ids import Prefix, told
 from api.http.wire.match import etag
-from api.http.wire.values import Position, position
+from api.http.wire.values import Moment, Position, moment_if, position
+from application.evidence.add import Kept
 from application.operators.deliveries.decide import Decided
 
 
@@ -30,6 +31,31 @@ class ReconcilingView(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
 
     delivery_id: str
     job_id: str
+
+
+class EvidenceView(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A file that was added to a delivery."""
+
+    delivery_id: str
+    sha256: str
+    size_bytes: int
+    media_type: str
+    added_by: str
+    added_at: Moment | None
+
+
+def evidence_view(kept: Kept) -> Response[EvidenceView]:
+    """Return the file as it is on record; 200 when it was so already."""
+    evidence = kept.evidence
+    view = EvidenceView(
+        delivery_id=told(Prefix.DELIVERY, evidence.delivery),
+        sha256=evidence.sha256.hex(),
+        size_bytes=evidence.size_bytes,
+        media_type=evidence.media_type,
+        added_by=evidence.added_by,
+        added_at=moment_if(evidence.added_at),
+    )
+    return Response(view, status_code=201 if kept.is_new else 200)
 
 
 def decision_view(decided: Decided, made: Made) -> Response[DecisionView]:

@@ -150,6 +150,7 @@ PROBLEMS: Final = _by_code(
         ProblemType(INTERNAL, HTTPStatus.INTERNAL_SERVER_ERROR, "A fault of ours"),
         ProblemType("too_many_streams", _503, "Too many follow already"),
         ProblemType(JOBS_UNAVAILABLE, _503, "This process changes nothing"),
+        ProblemType("evidence_unwritable", _503, "The file cannot be kept here"),
         ProblemType("no_key", _503, "This process has no keys"),
         ProblemType(DEPENDENCY_UNAVAILABLE, _503, "The database is not there"),
         ProblemType("projection_behind", _503, "A list does not show that yet"),

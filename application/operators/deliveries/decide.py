@@ -52,6 +52,7 @@ ACTION: Final = "decide_delivery"
 
 SHORTEST_EVIDENCE: Final = 3
 LONGEST_EVIDENCE: Final = 2_000
+UNKNOWN_FILE: Final = "unknown_evidence"
 
 _ROUNDS: Final = 3
 _CONFLICT: Final = Refused("conflict")
@@ -131,6 +132,7 @@ class DecideReview:
         said = _read(said)
         for _ in range(_ROUNDS):
             found = find_delivery(self.streams, said.delivery, instruction)
+            self._require_files(found, said)
             if self._is_repeated(found, said, instruction):
                 return self._repeated(found, said, instruction)
             born, live = Ref(StreamKind.JOB, self.ids()), self._live(found)
@@ -155,6 +157,19 @@ class DecideReview:
                 return self._repeated(found, said, instruction)
             raise refusal(self.reviews, found, result.code)
         raise StateConflictError(DELIVERY, said.delivery, "changing", "ask again")
+
+    def _require_files(self, found: Found, said: Said) -> None:
+        """Refuse evidence that is not there.
+
+        Raises:
+            InvalidRequestError: nobody has added a file that is named.
+        """
+        missing = self.reviews.missing_evidence(found.ref.id, said.files)
+        for place, digest in enumerate(said.files):
+            if digest in missing:
+                path = f"evidenceFiles[{place}]"
+                rule = "no such file was added to the delivery; upload it first"
+                raise InvalidRequestError(UNKNOWN_FILE, path, rule)
 
     def _is_repeated(self, found: Found, said: Said, instruction: Instruction) -> bool:
         last = self.reviews.last_decision(found.ref.id)
@@ -248,7 +263,8 @@ def _read(said: Said) -> Said:
         rule = f"one of {', '.join(VERDICTS)}"
         code = "unknown_verdict"
         raise InvalidRequestError(code, "verdict", rule)
-    told = clean(said.evidence).strip()
+    files = "".join(f" [sha256:{digest}]" for digest in said.files)
+    told = clean(said.evidence).strip() + files
     if not SHORTEST_EVIDENCE <= len(told) <= LONGEST_EVIDENCE:
         rule = f"what shows it, in {SHORTEST_EVIDENCE} to {LONGEST_EVIDENCE} characters"
         code = "evidence_required"

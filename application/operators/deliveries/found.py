@@ -1,5 +1,6 @@
 """Which delivery a person means, and what was decided about it before."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 from uuid import UUID
@@ -31,6 +32,12 @@ class Reviews(Protocol):
 
     def last_decision(self, delivery: UUID) -> Decision | None:
         """Return the latest decision, or None when nobody has decided anything."""
+        ...
+
+    def missing_evidence(
+        self, delivery: UUID, digests: Sequence[str]
+    ) -> tuple[str, ...]:
+        """Return those that no file of the delivery has."""
         ...
 
     def last_proposal(self, delivery: UUID) -> Decision | None:

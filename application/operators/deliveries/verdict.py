@@ -32,6 +32,8 @@ class Said(msgspec.Struct, frozen=True, kw_only=True):
     verdict: str
     evidence: str
     """What shows it: a statement of the provider, a receipt, the recipient's word."""
+    files: tuple[str, ...] = ()
+    """SHA-256 of files that were added to the delivery, in hexadecimal digits."""
     is_override: bool = False
     """Whether the owner takes it on himself that a sender may still be about to ask."""
     version: int | None = None

@@ -64,7 +64,8 @@ def example(operation: Operation) -> Any:  # noqa: ANN401 - JSON
     """Return the body that the contract shows, if the operation takes one."""
     method = operation.declared.method.lower()
     told = CONTRACT["paths"][operation.path][method].get("requestBody")
-    return None if told is None else told["content"]["application/json"]["example"]
+    content = {} if told is None else told["content"]
+    return content.get("application/json", {}).get("example")
 
 
 def parameters(operation: Operation) -> set[str]:

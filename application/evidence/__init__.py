@@ -1,0 +1,1 @@
+"""Files that show what became of a purchase: kept once, by what they hold."""

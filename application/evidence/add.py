@@ -1,0 +1,163 @@
+"""Somebody adds a file to a delivery: on the disk first, then on record.
+
+    sniff ─► digest ─► file on the disk ─► one transaction: its row, and the action
+
+Adding the same file again changes nothing more.  A crash after the file leaves a file
+that no row names.
+"""
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, Protocol
+from uuid import UUID
+
+import msgspec
+
+from application.errors import ApplicationError
+from application.evidence.media import MEDIA, media_type_of
+from application.operators.deliveries.found import DELIVERY, find_delivery
+from application.operators.instruction import Instruction, as_given
+from application.operators.refusals import About, Refusals, about_nothing
+from application.operators.taken import Deed, taken
+from application.ports import Streams
+from application.unit import Ids, UnitOfWork
+from domain.access.permissions import Permission
+from domain.event import Instant, JsonObject, Meta
+from domain.operators.actions import EVIDENCE_ADDED
+from domain.operators.events import ActionRefused, ActionTaken
+
+ACTION: Final = "add_evidence"
+LARGEST_BYTES: Final = 5 * 1024 * 1024
+
+
+class MediaTypeError(ApplicationError):
+    """The file is nothing that is taken as evidence."""
+
+    code = "unsupported_media_type"
+
+    def __init__(self) -> None:
+        """Say what is taken."""
+        super().__init__(
+            f"{self.code}: by its own bytes it is none of: {', '.join(MEDIA)}"
+        )
+
+
+class Evidence(msgspec.Struct, frozen=True, kw_only=True):
+    """One file that was added to a delivery."""
+
+    tenant_id: str
+    delivery: UUID
+    sha256: bytes
+    size_bytes: int
+    media_type: str
+    added_by: str
+    added_at: Instant | None = None
+    """Set by the database."""
+
+
+class Kept(msgspec.Struct, frozen=True):
+    """A file as it is on record, and whether it is so only now."""
+
+    evidence: Evidence
+    is_new: bool
+
+
+class EvidenceFiles(Protocol):
+    """Keeps files by their digests."""
+
+    def keep(self, sha256: bytes, content: bytes) -> None:
+        """Return when it is on the disk, and its name too.
+
+        Raises:
+            EvidenceUnwritableError: it is not.
+        """
+        ...
+
+
+type Telling = Callable[[bool], ActionTaken]
+"""Returns what goes on record, given whether the file is new."""
+
+
+class EvidenceBook(Protocol):
+    """Keeps which files belong to which delivery."""
+
+    def add(self, evidence: Evidence, told: Telling, meta: Meta) -> Kept:
+        """Commit it with the action; one that is there stays as it is.
+
+        Raises:
+            DatabaseUnavailableError: nothing is known to be kept.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddEvidence:
+    """Adds files on behalf of people."""
+
+    streams: Streams
+    files: EvidenceFiles
+    book: EvidenceBook
+    units: UnitOfWork
+    ids: Ids
+
+    def __call__(self, key: str, content: bytes, instruction: Instruction) -> Kept:
+        """Return the file as it is on record.
+
+        Raises:
+            ForbiddenError: whoever asks may not.
+            NotFoundError: there is no such delivery of theirs.
+            MediaTypeError: the file is nothing that is taken.
+            EvidenceUnwritableError: it cannot be kept here.
+            DatabaseUnavailableError: nothing is known to be on record.
+        """
+        try:
+            return self._added(key, content, instruction)
+        except ApplicationError as error:
+            refused = ActionRefused(
+                action=ACTION, target=as_given(key), code=error.code
+            )
+            about = self._about(key, instruction)
+            Refusals(self.units, self.ids).record(refused, instruction, about)
+            raise
+
+    def _about(self, key: str, instruction: Instruction) -> About:
+        try:
+            head = find_delivery(self.streams, key, instruction).head
+        except ApplicationError:
+            return about_nothing(key, instruction)
+        return About(head.tenant_id, head.correlation_id)
+
+    def _added(self, key: str, content: bytes, instruction: Instruction) -> Kept:
+        instruction.require(Permission.DELIVERIES_DECIDE)
+        found = find_delivery(self.streams, key, instruction)
+        media_type = media_type_of(content)
+        if media_type is None or len(content) > LARGEST_BYTES:
+            raise MediaTypeError
+        evidence = Evidence(
+            tenant_id=found.head.tenant_id,
+            delivery=found.ref.id,
+            sha256=hashlib.sha256(content).digest(),
+            size_bytes=len(content),
+            media_type=media_type,
+            added_by=instruction.actor.id,
+        )
+        self.files.keep(evidence.sha256, content)
+        deed = Deed(
+            action=EVIDENCE_ADDED, target_kind=DELIVERY, target=str(found.ref.id)
+        )
+
+        def told(is_new: bool) -> ActionTaken:  # noqa: FBT001 - see `Telling`
+            after = _shown(evidence)
+            return taken(deed, {} if is_new else after, after)
+
+        meta = instruction.meta(found.head.correlation_id)
+        return self.book.add(evidence, told, meta)
+
+
+def _shown(evidence: Evidence) -> JsonObject:
+    return {
+        "sha256": evidence.sha256.hex(),
+        "media_type": evidence.media_type,
+        "size_bytes": evidence.size_bytes,
+    }

@@ -1,0 +1,78 @@
+"""Which files belong to which delivery (see `EvidenceBook`)."""
+
+from pathlib import Path
+from typing import Final
+
+from application.evidence.add import AddEvidence, Evidence, Kept, Telling
+from application.unit import UnitOfWork
+from domain.event import Meta
+from infrastructure.ids import new_id
+from infrastructure.postgres.batch_store import Connections
+from infrastructure.postgres.database import transaction
+from infrastructure.postgres.heads.table import instant, number, text
+from infrastructure.postgres.streams import PostgresStreams
+from infrastructure.projecting.remarks import remark
+from infrastructure.reviews.files import FolderOfEvidence
+
+_INSERT: Final = """
+INSERT INTO counterfoil.delivery_evidence
+       (tenant_id, delivery_id, sha256, size_bytes, media_type, added_by)
+VALUES (%(tenant_id)s, %(delivery)s, %(sha256)b, %(size)s, %(media_type)s, %(by)s)
+ON CONFLICT (delivery_id, sha256) DO NOTHING
+RETURNING 1
+"""
+_READ: Final = """
+SELECT tenant_id, size_bytes, media_type, added_by, added_at
+  FROM counterfoil.delivery_evidence
+ WHERE delivery_id = %(delivery)s
+   AND sha256 = %(sha256)b
+"""
+
+
+class PostgresEvidenceBook:
+    """Keeps rows over pooled connections."""
+
+    def __init__(self, connections: Connections) -> None:
+        """Take the connections to borrow."""
+        self._connections = connections
+
+    def add(self, evidence: Evidence, told: Telling, meta: Meta) -> Kept:
+        """See `EvidenceBook.add`."""
+        row = {
+            "tenant_id": evidence.tenant_id,
+            "delivery": evidence.delivery,
+            "sha256": evidence.sha256,
+            "size": evidence.size_bytes,
+            "media_type": evidence.media_type,
+            "by": evidence.added_by,
+        }
+        with self._connections.connection() as connection, transaction(connection):
+            is_new = connection.execute(_INSERT, row).fetchone() is not None
+            ((tenant, size, media, by, at),) = connection.execute(
+                _READ, row, binary=True
+            ).fetchall()
+            event = told(is_new)
+            remark(connection, event, meta, new_id(), evidence.tenant_id)
+        kept = Evidence(
+            tenant_id=text(tenant),
+            delivery=evidence.delivery,
+            sha256=evidence.sha256,
+            size_bytes=number(size),
+            media_type=text(media),
+            added_by=text(by),
+            added_at=instant(at),
+        )
+        return Kept(kept, is_new)
+
+
+def evidence_over(
+    connections: Connections, units: UnitOfWork, data_dir: Path
+) -> AddEvidence:
+    """Return what adds files on behalf of people, over one database and one folder."""
+    return AddEvidence(
+        streams=PostgresStreams(connections),
+        files=FolderOfEvidence(data_dir),
+        book=PostgresEvidenceBook(connections),
+        units=units,
+        ids=new_id,
+    )

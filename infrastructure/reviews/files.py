@@ -1,0 +1,88 @@
+"""The folder of evidence: files under their digests, on the disk before they count."""
+
+import hashlib
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+from uuid import uuid4
+
+from infrastructure.errors import InfrastructureError
+
+NAME: Final = "evidence"
+_OWN: Final = 0o600
+
+
+class EvidenceUnwritableError(InfrastructureError):
+    """A file cannot be kept: the disk is full, or the folder is closed to us."""
+
+    code = "evidence_unwritable"
+
+    def __init__(self, told: str) -> None:
+        """Say what the system says, and no path."""
+        super().__init__(
+            f"{self.code}: the file cannot be kept ({told}); see to the disk of "
+            "COUNTERFOIL_DATA_DIR, and send it again"
+        )
+
+
+class FolderOfEvidence:
+    """See `EvidenceFiles`."""
+
+    def __init__(self, data_dir: Path) -> None:
+        """Keep files in `evidence` below `data_dir`; it is made when it is missing."""
+        self.path = data_dir / NAME
+
+    def keep(self, sha256: bytes, content: bytes) -> None:
+        """See `EvidenceFiles.keep`."""
+        try:
+            make_folder(self.path)
+            file = self.path / sha256.hex()
+            if not _holds(file, sha256):
+                write_whole(file, content)
+            # Also of a file that was there: whoever wrote it may have died before this.
+            keep_entries(self.path)
+        except OSError as error:
+            told = error.strerror or type(error).__name__
+            raise EvidenceUnwritableError(told) from error
+
+
+def _holds(file: Path, sha256: bytes) -> bool:
+    """Whether the file is whole: a disk may have lost some of it."""
+    try:
+        return hashlib.sha256(file.read_bytes()).digest() == sha256
+    except FileNotFoundError:
+        return False
+
+
+def write_whole(file: Path, content: bytes) -> None:
+    """Write a file that is there whole, or not at all, whatever dies on the way."""
+    draft = file.with_name(f".{file.name}.{uuid4().hex}")
+    try:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        with os.fdopen(os.open(draft, flags, _OWN), "wb") as opened:
+            opened.write(content)
+            opened.flush()
+            os.fsync(opened.fileno())
+        draft.replace(file)
+    except BaseException:
+        with suppress(OSError):
+            draft.unlink(missing_ok=True)
+        raise
+
+
+def make_folder(folder: Path) -> None:
+    """Make it with all above it, their names on the disk."""
+    if not folder.is_dir():
+        make_folder(folder.parent)
+        folder.mkdir(exist_ok=True, mode=0o700)
+        keep_entries(folder.parent)
+
+
+def keep_entries(folder: Path) -> None:
+    """Return when the names in `folder` are on the disk."""
+    opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)
