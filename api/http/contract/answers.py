@@ -14,6 +14,8 @@ from api.http.route import Key, Match
 from api.http.surface import OPERATORS, Surface
 
 _PROBLEM: Final = {"$ref": "#/components/schemas/Problem"}
+_RESPONSES: Final = "#/components/responses/"
+_EXAMPLES: Final = "#/components/examples/"
 _RETRY_AFTER: Final = {
     "description": "Seconds after which it may be asked again",
     "schema": {"type": "integer", "minimum": 1},
@@ -68,18 +70,35 @@ def problem_responses(operation: Operation) -> dict[str, Any]:
         kind = PROBLEMS[code]
         by_status.setdefault(int(kind.status), []).append(kind)
     return {
-        str(status): {
-            "description": "; ".join(kind.title for kind in kinds),
-            "headers": dict(_headers(status, kinds)),
-            "content": {
-                MEDIA_TYPE: {
-                    "schema": _PROBLEM,
-                    "examples": {kind.code: {"value": example(kind)} for kind in kinds},
-                }
-            },
-        }
+        str(status): _response(status, kinds)
         for status, kinds in sorted(by_status.items())
     }
+
+
+def _response(status: int, kinds: list[ProblemType]) -> dict[str, Any]:
+    examples = {kind.code: {"$ref": f"{_EXAMPLES}{kind.code}"} for kind in kinds}
+    return {
+        "description": "; ".join(kind.title for kind in kinds),
+        "headers": dict(_headers(status, kinds)),
+        "content": {MEDIA_TYPE: {"schema": _PROBLEM, "examples": examples}},
+    }
+
+
+def shared(paths: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Move responses that are problems out of operations; return them by their names.
+
+    Hundreds of operations have the same few dozens.
+    """
+    moved: dict[str, Any] = {}
+    for methods in paths.values():
+        for operation in methods.values():
+            for status, told in operation["responses"].items():
+                if MEDIA_TYPE in told.get("content", {}):
+                    codes_ = told["content"][MEDIA_TYPE]["examples"]
+                    name = "-or-".join((status, *codes_))
+                    moved[name] = told
+                    operation["responses"][status] = {"$ref": f"{_RESPONSES}{name}"}
+    return moved
 
 
 def _headers(
@@ -91,7 +110,12 @@ def _headers(
         yield "WWW-Authenticate", _CHALLENGE
 
 
-def example(kind: ProblemType) -> dict[str, Any]:
+def examples() -> dict[str, Any]:
+    """Return an example of every problem, by its code."""
+    return {code: {"value": _example(kind)} for code, kind in PROBLEMS.items()}
+
+
+def _example(kind: ProblemType) -> dict[str, Any]:
     """Return a problem of that kind as it may be answered."""
     request_id = "0197d3a0f00d7000800000000000c0de"
     problem = Problem(

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from importlib import metadata
 from typing import Any, Final
 
-from api.http.contract.answers import problem_responses
+from api.http.contract.answers import examples, problem_responses, shared
 from api.http.contract.listing import Operation
 from api.http.contract.schemas import example_of, parameter_schema, schemas_of
 from api.http.problems.problem import Problem
@@ -66,6 +66,8 @@ def document(operations: Sequence[Operation]) -> dict[str, Any]:
         "paths": dict(sorted(paths.items())),
         "components": {
             "schemas": dict(sorted(components.items())),
+            "responses": dict(sorted(shared(paths).items())),
+            "examples": dict(sorted(examples().items())),
             "securitySchemes": _SCHEMES,
         },
     }
