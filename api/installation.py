@@ -1,12 +1,12 @@
 """What the edge needs of an installation; wired by infrastructure.bootstrap."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 from api.builds import Builds
 from api.demo_result import DemoProgress, PlayedDemo
-from api.places import Place, SchemaState
+from api.places import Finding, Place, SchemaState
 from api.serving import Server
 from api.simulators import Simulators
 from application.access.access import Access
@@ -227,6 +227,10 @@ class Installation(Protocol):
 
     def make_key(self, key_id: str | None) -> str:
         """Return a new key under that id, or a random one, as the setting takes it."""
+        ...
+
+    def examine(self) -> Iterable[Finding]:
+        """Yield what is well here, and what is not; nothing is changed."""
         ...
 
     def kinds(self) -> KindTable:

@@ -28,6 +28,30 @@ class Place(Protocol):
         ...
 
 
+class Finding(Protocol):
+    """What the doctor has found out about one thing."""
+
+    @property
+    def about(self) -> str:
+        """What was looked at."""
+        ...
+
+    @property
+    def is_well(self) -> bool:
+        """Whether it is as it should be."""
+        ...
+
+    @property
+    def detail(self) -> str:
+        """How it is; never a secret."""
+        ...
+
+    @property
+    def remedy(self) -> str | None:
+        """What would help."""
+        ...
+
+
 class SchemaState(Protocol):
     """Where the database's schema stands."""
 

@@ -1,7 +1,7 @@
 """The composition root: what the command line can do, wired from the environment."""
 
 import os
-from collections.abc import Callable, Collection, Generator, Mapping
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -19,6 +19,8 @@ from infrastructure.demo import (
     Progress,
     stage_demo,
 )
+from infrastructure.doctor.examine import examine
+from infrastructure.doctor.finding import Finding
 from infrastructure.errors import refusals_in_our_words
 from infrastructure.extensions.extensions import Extensions
 from infrastructure.first_process import leave_the_first_place
@@ -123,6 +125,10 @@ class Composition:
             return new_key(key_id or f"k{token_hex(4)}")
         except MalformedKeysError:
             invalid("id", "1 to 32 of a-z, 0-9, dot, - and _, no mark first")
+
+    def examine(self) -> Iterator[Finding]:
+        """Yield what is well here, and what is not, with what would help."""
+        return examine(lambda: self.settings)
 
     def kinds(self) -> KindTable:
         """Return every kind that is known here; needs no database.

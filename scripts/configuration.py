@@ -17,7 +17,7 @@ HEAD = """# Configuration
 
 <!-- Written by `make configuration` from infrastructure/settings/settings.py. -->
 
-Environment variables, read once when a process starts; empty means unset. Each may be read from a file instead, as secrets of containers are: `COUNTERFOIL_DATABASE_URL_FILE=/run/secrets/database_url`. A wrong value stops the start with a sentence; secrets are never shown. Switches are `on` or `off`.
+Environment variables, read once when a process starts; empty means unset. Each may be read from a file instead, as secrets of containers are: `COUNTERFOIL_DATABASE_URL_FILE=/run/secrets/database_url`. A wrong value stops the start with a sentence; secrets are never shown. Switches are `on` or `off`. `counterfoil doctor` looks whether they go together with what is there.
 
 | Variable | Default | Means |
 |---|---|---|

@@ -22,6 +22,7 @@ from api.cli.callbacks.commands import callbacks
 from api.cli.container.healthcheck import healthcheck
 from api.cli.deliveries.commands import deliveries
 from api.cli.demonstrating import demo
+from api.cli.doctor.commands import doctor
 from api.cli.history import events, why
 from api.cli.jobs import job, jobs
 from api.cli.kinds import kinds
@@ -99,6 +100,7 @@ for _command in (
     queues,
     workers,
     limits,
+    doctor,
     events,
     why,
     retry,

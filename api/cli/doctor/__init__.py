@@ -1,0 +1,1 @@
+"""`doctor`: whether an installation is well, and what would help."""
