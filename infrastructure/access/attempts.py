@@ -20,12 +20,13 @@ RETURNING attempts, ceil(extract(epoch FROM window_ends - counterfoil.now()))::i
 # More than one attempt can add; whoever locks one is counting it again.
 _FORGET: Final = """
 DELETE FROM counterfoil.sign_in_attempts
- WHERE counted IN (SELECT counted
-                     FROM counterfoil.sign_in_attempts
-                    WHERE window_ends < counterfoil.now() - interval '1 minute'
-                    ORDER BY window_ends
-                    LIMIT 20
-                      FOR UPDATE SKIP LOCKED)
+ WHERE counted = ANY(ARRAY(
+        SELECT counted
+          FROM counterfoil.sign_in_attempts
+         WHERE window_ends < counterfoil.now() - interval '1 minute'
+         ORDER BY window_ends
+         LIMIT 20
+           FOR UPDATE SKIP LOCKED))
 """
 
 

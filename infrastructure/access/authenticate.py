@@ -23,7 +23,8 @@ from infrastructure.postgres.heads.table import text, truth, uuid
 from infrastructure.telemetry import emit
 
 _TENANT: Final = "default"
-_FIRST: Final = "first-start"
+_FIRST: Final = "bootstrap:operator-token"
+"""No person and no token has a name with a colon."""
 
 _FIND: Final = """
 SELECT tenant_id, name, surface, scopes, allowed_from, secret,

@@ -115,5 +115,7 @@ def test_the_first_owner_is_one_although_the_answer_was_lost(
         )
 
         assert kept.person.role == "owner"
-        assert world.facts() == [("person.created", "person", "first-start")]
+        assert world.facts() == [
+            ("person.created", "person", "bootstrap:operator-token")
+        ]
         assert world.is_in(world.signed_in("grace", PASSWORD))

@@ -39,7 +39,7 @@ def test_the_operator_token_makes_the_first_owner_and_then_nothing(
     assert (kept.person.name, kept.person.role) == ("grace", "owner")
     token = world.access.authenticate.token
     assert token(OPERATOR_TOKEN, Surface.ADMIN, HOME) is None
-    assert world.facts() == [("person.created", "person", "first-start")]
+    assert world.facts() == [("person.created", "person", "bootstrap:operator-token")]
     assert world.is_in(world.signed_in("grace"))
 
 

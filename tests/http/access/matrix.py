@@ -30,8 +30,10 @@ from infrastructure.installation import Services
 NOBODY: Final = "0197d3a0-0000-7000-8000-000000000000"
 _WHO: Final = UUID("0197d3a0-0000-7000-8000-00000000000a")
 CSRF: Final = "csrf"
-OPERATIONS: Final = tuple(each for each in every_operation() if not each.is_stream)
-CLOSED: Final = tuple(each for each in OPERATIONS if not each.declared.is_open)
+LOCKED: Final = tuple(each for each in every_operation() if not each.declared.is_open)
+"""What needs a credential."""
+CLOSED: Final = tuple(each for each in LOCKED if not each.is_stream)
+"""And ends by itself."""
 _BRACES: Final = re.compile(r"\{([a-z_]+)\}")
 
 

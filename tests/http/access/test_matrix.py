@@ -16,7 +16,15 @@ from api.http.surface import Surface
 from domain.access.permissions import EVERY, Permission
 from domain.access.roles import GRANTS, Role
 from tests.fixtures.http import Api
-from tests.http.access.matrix import CLOSED, Asked, Told, let_in, person, program
+from tests.http.access.matrix import (
+    CLOSED,
+    LOCKED,
+    Asked,
+    Told,
+    let_in,
+    person,
+    program,
+)
 from tests.http.world import World, lived_in
 
 ANYBODYS: Final = {
@@ -149,7 +157,7 @@ def test_no_credential_of_one_surface_opens_another(asked: Asked) -> None:
         for surface in SURFACES
     }
     cells = [
-        (each, other) for each in CLOSED for other in SURFACES if other != each.surface
+        (each, other) for each in LOCKED for other in SURFACES if other != each.surface
     ]
 
     answers = asked.answers(asked.ask(each, shown[other]) for each, other in cells)
