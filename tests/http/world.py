@@ -32,6 +32,12 @@ INSERT INTO counterfoil.goods_providers (tenant_id, slug, adapter, is_enabled)
 VALUES ('default', 'stars', 'idempotent', true)
 """
 
+EVENTS = """
+SELECT min(position), min(position) FILTER (WHERE type = 'operator.action_taken')
+  FROM counterfoil.events
+ WHERE tenant_id = 'default'
+"""
+
 CALLBACK = """
 INSERT INTO counterfoil.provider_callbacks
        (id, tenant_id, provider, event_id, state, code, body_sha256, body_bytes, body,
@@ -83,7 +89,10 @@ def lived_in(api: Api) -> Generator[World]:
     assert entitlement is not None
     wanted = BulkWanted(action="cancel", ids=(NOBODYS,))
     bulk = api.services.request_bulk(wanted, SHELL)
+    token = _token(api)
     project(database)
+    with database.connection() as connection:
+        events = connection.execute(EVENTS).fetchall()
     yield World(
         {
             "job_id": [str(row[0]) for row in rows],
@@ -97,7 +106,10 @@ def lived_in(api: Api) -> Generator[World]:
             "drift_id": [f"drf_{entitlement[0].id}.expiry"],
             "bulk_id": [f"blk_{bulk.bulk_id}"],
             "worker_id": boots,
-            "token_id": [f"tok_{_token(api)}"],
+            "stream_id": [str(row[0]) for row in rows],
+            "position": [str(row[0]) for row in events],
+            "audit_id": [str(row[1]) for row in events],
+            "token_id": [f"tok_{token}"],
         }
     )
 

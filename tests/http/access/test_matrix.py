@@ -41,12 +41,7 @@ INSIDE: Final = {
 }
 """Permissions that no route asks for, but a use case does, of some requests."""
 
-STILL_TO_COME: Final = {
-    Permission.AUDIT_READ,
-    Permission.DEADLETTERS_WRITE,
-    Permission.EVENTS_READ,
-    Permission.WEBHOOKS_READ,
-}
+STILL_TO_COME: Final = {Permission.DEADLETTERS_WRITE}
 
 SHARED: Final = {
     "projection",  # a projection folds every tenant's events
