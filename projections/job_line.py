@@ -71,7 +71,13 @@ SELECT j.stream_id AS job_id, j.tenant_id, j.kind, j.queue, j.priority, j.state,
             THEN j.args->>'operation_id' END AS operation_id,
        CASE WHEN j.kind IN ('goods_delivery', 'goods_reconcile')
             THEN j.args->>'delivery_id' END AS delivery_id,
-       j.correlation_id, NULL::timestamptz AS died_at
+       j.correlation_id, NULL::timestamptz AS died_at,
+       CASE WHEN j.state = 'waiting' THEN (
+            SELECT q.paused_until
+              FROM counterfoil.queues q
+             WHERE q.name = j.queue
+               AND q.paused_until > counterfoil.now())
+       END AS queue_paused_until
   FROM counterfoil.jobs j
 """
 
@@ -89,7 +95,7 @@ SELECT d.stream_id AS job_id, d.tenant_id, d.kind, d.queue, d.priority, d.state,
             THEN d.args->>'operation_id' END AS operation_id,
        CASE WHEN d.kind IN ('goods_delivery', 'goods_reconcile')
             THEN d.args->>'delivery_id' END AS delivery_id,
-       d.correlation_id, d.died_at
+       d.correlation_id, d.died_at, NULL::timestamptz AS queue_paused_until
   FROM counterfoil.jobs_dead d
 """
 
@@ -135,6 +141,8 @@ class JobLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The goods that it buys, or asks the provider about."""
     correlation_id: str
     died_at: Instant | None
+    queue_paused_until: Instant | None = None
+    """Until when nothing of its queue is claimed, unless somebody resumes it."""
 
 
 def read_lines(

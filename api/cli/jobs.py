@@ -161,6 +161,7 @@ def _note(job: JobLine, page: JobPage) -> str:
         (job.cancel_requested, "cancel requested"),
         (job.state == "discarded", str(job.code)),
         (job.waits_behind is not None, f"behind {job.waits_behind}"),
+        (job.queue_paused_until is not None, f"queue {job.queue} is paused"),
         (job.gate_closed_since is not None, f"waits for {opening(job)}"),
         (not job.known and page.live_workers > 0, "unknown kind"),
     ]

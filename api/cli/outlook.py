@@ -74,6 +74,8 @@ def _waiting(job: JobLine, story: Story) -> str:
             told = f"due since {when}"
     if job.waits_behind is not None:
         told += f", behind job {job.waits_behind}, which has the same serial key"
+    if job.queue_paused_until is not None:
+        told += f"; queue {job.queue} is paused until {at(job.queue_paused_until)}"
     if story.live_workers == 0:
         told += "; no worker is alive to run it: start `counterfoil up`"
     elif not job.known:

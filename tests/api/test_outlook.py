@@ -129,6 +129,7 @@ def sentence(workers: int = 1, **job: Any) -> str:  # noqa: ANN401 - fields of a
         ),
         (HELD | {"workers": 0}, "no worker is alive to run it"),
         ({"waits_behind": ORDER}, f"behind job {ORDER}"),
+        ({"queue_paused_until": NOW}, "; queue critical is paused until 20"),
         ({"known": False}, "no live worker knows fulfillment"),
         ({"workers": 0}, "start `counterfoil up`"),
         ({"kind": "mine"}, "3 of ? attempts spent"),

@@ -56,6 +56,7 @@ REFUSING = {
     "projections_pkey": "a projection reads one of its tables",
     "provider_callbacks_event": "what a provider tells is taken once",
     "provider_callbacks_pkey": "a callback has one row",
+    "queues_pkey": "a queue has one row",
     "restore_guard_pkey": "one row",
     "restored_deliveries_pkey": "a delivery is marked once",
     "schema_migrations_pkey": "a migration is applied once",

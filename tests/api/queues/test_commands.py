@@ -123,3 +123,18 @@ def test_a_worker_is_shown_and_drained(
     assert json.loads(out)["worker"]["state"] == "drained"
     _, out, _ = ask("workers", "list", "--json")
     assert json.loads(out)["workers"][0]["roles"] == ["jobs"]
+
+
+def test_a_job_of_a_paused_queue_says_what_it_waits_for(
+    ask: Ask, connection: psycopg.Connection[Any]
+) -> None:
+    job = enqueue(connection, "noop", queue="bulk")
+    ask("queues", "pause", "bulk", *REASON)
+
+    _, out, _ = ask("jobs")
+    assert "queue bulk is paused" in out
+    _, out, _ = ask("why", str(job))
+    assert "; queue bulk is paused until 20" in out
+    ask("queues", "resume", "bulk", *REASON)
+    _, out, _ = ask("jobs")
+    assert "is paused" not in out
