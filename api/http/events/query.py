@@ -2,6 +2,7 @@
 
 from datetime import datetime
 from typing import Annotated, Final
+from uuid import UUID
 
 import msgspec
 from litestar.params import QueryParameter
@@ -9,6 +10,8 @@ from litestar.params import QueryParameter
 from api.http.lists.query import FromCursor, Limit
 from api.http.problems.catalogue import INVALID_REQUEST
 from api.http.problems.problem import Mistake, ProblemError
+from api.http.wire.ids import Prefix, given
+from application.errors import NotFoundError
 from projections.queries.grammar.values import RULES, bound
 from projections.queries.page import DEFAULT
 
@@ -19,7 +22,7 @@ _MOST_TYPES: Final = 20
 class EventQuery(msgspec.Struct, frozen=True, kw_only=True):
     """One page of events, as it is asked for."""
 
-    stream: str | None
+    stream: UUID | None
     types: tuple[str, ...]
     correlation_id: str | None
     actor: str | None
@@ -85,13 +88,13 @@ def event_query(  # noqa: PLR0913, PLR0917 - the parameters of the query, one to
     if len(types) > _MOST_TYPES:
         name, rule = "type", f"at most {_MOST_TYPES} are possible"
         raise wrong(name, rule)
-    texts = {"stream": stream, "correlationId": correlation_id, "actor": actor}
+    texts = {"correlationId": correlation_id, "actor": actor}
     for name, text in texts.items():
         _check(name, text)
     for each in types:
         _check("type", each)
     return EventQuery(
-        stream=stream,
+        stream=None if stream is None else _stream(stream),
         types=types,
         correlation_id=correlation_id,
         actor=actor,
@@ -100,6 +103,14 @@ def event_query(  # noqa: PLR0913, PLR0917 - the parameters of the query, one to
         cursor=cursor,
         limit=limit,
     )
+
+
+def _stream(text: str) -> UUID:
+    try:
+        return given(text, *Prefix)
+    except NotFoundError as error:
+        name, rule = "stream", "is an id, with the prefix of what it is or without"
+        raise wrong(name, rule) from error
 
 
 def _check(name: str, text: str | None) -> None:

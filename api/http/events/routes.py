@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from typing import Annotated, Final, Literal
+from uuid import UUID
 
 from litestar import Response
 from litestar.di import NamedDependency
@@ -64,7 +65,7 @@ def _searched(call: Call, query: EventQuery) -> Response[EventsView]:
     page = call.services.queries.found_events(
         EventsWanted(
             tenant_id=call.tenant_id,
-            stream_id=None if query.stream is None else given(query.stream, *Prefix),
+            stream_id=query.stream,
             correlation_id=query.correlation_id,
             types=query.types,
             actor=query.actor,
@@ -100,7 +101,7 @@ def list_stream(
     limit: Limit = DEFAULT,
 ) -> Response[EventsView]:
     """Tell what happened to one thing, the newest first."""
-    return _of_stream(call, str(given(stream_id, *Prefix)), cursor, limit)
+    return _of_stream(call, given(stream_id, *Prefix), cursor, limit)
 
 
 @route(
@@ -116,11 +117,11 @@ def list_job_events(
     limit: Limit = DEFAULT,
 ) -> Response[EventsView]:
     """Tell what happened to one job, the newest first."""
-    return _of_stream(call, str(given(job_id, Prefix.JOB)), cursor, limit)
+    return _of_stream(call, given(job_id, Prefix.JOB), cursor, limit)
 
 
 def _of_stream(
-    call: Call, stream: str, cursor: str | None, limit: int
+    call: Call, stream: UUID, cursor: str | None, limit: int
 ) -> Response[EventsView]:
     query = EventQuery(
         stream=stream,
@@ -135,7 +136,7 @@ def _of_stream(
     answer = _searched(call, query)
     if not answer.content.items and cursor is None:
         what = "stream"
-        raise NotFoundError(what, stream)
+        raise NotFoundError(what, str(stream))
     return answer
 
 
