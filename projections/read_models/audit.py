@@ -13,6 +13,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
+from domain.bulk.events import BulkEvent
 from domain.entitlement.events import EntitlementEvent
 from domain.event import Event, Instant, JsonObject
 from domain.fulfillment import events as operations
@@ -124,6 +125,7 @@ class Audit(Projection[AuditRow]):
         GoodsEvent.__value__,
         JobEvent.__value__,
         MaintenanceEvent.__value__,
+        BulkEvent.__value__,
         OperatorEvent.__value__,
     )
 
@@ -214,7 +216,15 @@ _KINDS: Final = {
 
 
 _WITHOUT_STREAM: Final = frozenset(
-    {"delivery", "maintenance", "projection", "provider", "credential", "callback"}
+    {
+        "bulk",
+        "delivery",
+        "maintenance",
+        "projection",
+        "provider",
+        "credential",
+        "callback",
+    }
 )
 """Kinds that a refused action names itself: `open_maintenance`."""
 

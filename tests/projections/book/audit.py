@@ -22,7 +22,15 @@ KINDS = {
     "provider": "provider",
     "credential": "provider",
 }
-NAMED = ("maintenance", "projection", "delivery", "provider", "credential", "callback")
+NAMED = (
+    "bulk",
+    "maintenance",
+    "projection",
+    "delivery",
+    "provider",
+    "credential",
+    "callback",
+)
 """What a refused action may be about: `open_maintenance`."""
 
 OF_ENTITLEMENTS = {
