@@ -41,6 +41,7 @@ TAUGHT = (
     "api-tokens",
     "queues",
     "api",
+    "idempotency",
     "README",
 )
 """Documents that teach by tasks, each a world of its own."""
