@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from datetime import timedelta
-from uuid import uuid4
 
 import pytest
 
@@ -11,7 +10,7 @@ from infrastructure.processor.heartbeat import register
 from tests.fixtures.database import TestDatabase
 from tests.fixtures.http import Api
 from tests.fixtures.workers import enqueue
-from tests.http.test_skeleton import problem
+from tests.http.test_skeleton import NOBODY, problem
 from tests.processor.rig import NOOP, Rig, rig
 
 pytestmark = pytest.mark.database
@@ -89,7 +88,7 @@ def test_what_is_gone_is_not_drained(
     assert (told["code"], told["state"]) == ("state_conflict", "silent")
 
 
-@pytest.mark.parametrize("named", [f"wrk_{uuid4()}", f"job_{uuid4()}", "me"])
+@pytest.mark.parametrize("named", [f"wrk_{NOBODY}", f"job_{NOBODY}", "me"])
 def test_what_never_was_is_not_found(named: str, api: Api) -> None:
     told = problem(api.client().post(f"/workers/{named}/drain"))
 

@@ -1,7 +1,6 @@
 """What people say of queues and workers: with a reason, on record, once."""
 
 from datetime import timedelta
-from uuid import uuid4
 
 import pytest
 from msgspec.structs import replace
@@ -25,6 +24,7 @@ from tests.processor.rig import Rig
 
 pytestmark = pytest.mark.database
 
+NOBODY = "0197d3a0-0000-7000-8000-000000000000"
 STRANGER = replace(ANN, tenant_id="shop")
 VIEWER = replace(ANN, permissions=READS)
 
@@ -164,7 +164,7 @@ def test_a_drained_process_claims_nothing(desk: Desk, parts: Rig) -> None:
     assert parts.claimer.holds.is_draining
 
 
-@pytest.mark.parametrize("boot", ["nobody", str(uuid4()), "\x00"])
+@pytest.mark.parametrize("boot", ["nobody", NOBODY, "\x00"])
 def test_a_process_that_never_was_is_not_found(boot: str, desk: Desk) -> None:
     with pytest.raises(NotFoundError):
         desk.drain(boot, ANN)
