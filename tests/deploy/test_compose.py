@@ -97,7 +97,7 @@ def test_no_image_names_a_registry(name: str) -> None:
 
 
 def test_a_worker_may_end_what_it_is_buying() -> None:
-    """docs/configuration.md: 105 s where goods are bought; then it settles what it has."""
+    """docs/configuration.md: 105 s where goods are bought; then it settles the rest."""
     assert seconds(SERVICES["worker"]["stop_grace_period"]) >= 105 + 10
 
 
