@@ -16,6 +16,7 @@ import pytest
 import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis.errors import Unsatisfiable
+from hypothesis.stateful import run_state_machine_as_test
 from schemathesis.checks import not_a_server_error
 from schemathesis.core.result import Ok
 from schemathesis.generation import GenerationMode
@@ -41,6 +42,8 @@ CHECKS = [
     negative_data_rejection,
 ]
 EACH = int(os.environ.get("API_CASES_EACH", "8"))
+RUNS, STEPS = 6, 12
+"""Of whoever follows links: how often one begins, and how far one goes."""
 ONLY = os.environ.get("API_ONLY", "")
 """Part of the paths that are asked for: `API_ONLY=/jobs pytest …`."""
 CREDENTIAL = ("Authorization", "Cookie", "X-CSRF-Token")
@@ -62,6 +65,18 @@ def without_credentials() -> dict[str, Any]:
                 if each["name"] not in CREDENTIAL
             ]
     return told
+
+
+def of_surface(surface: Surface) -> Any:  # noqa: ANN401 - theirs
+    """Return the contract of one surface alone."""
+    told = without_credentials()
+    tag = surface.name.lower()
+    told["paths"] = {
+        path: methods
+        for path, methods in told["paths"].items()
+        if ONLY in path and all(tag in each["tags"] for each in methods.values())
+    }
+    return schemathesis.openapi.from_dict(told)
 
 
 contract = schemathesis.openapi.from_dict(without_credentials())
@@ -123,6 +138,53 @@ def test_nothing_surprises_the_api(
         asked = ask(api, surface, world, mode, EACH)
 
     assert asked > 0
+
+
+def follow(api: Api, surface: Surface, runs: int) -> int:
+    """Follow the links of answers, from one to the next; return how often in all."""
+    client = api.client(surface)
+    sent = {name: client.headers[name] for name in CREDENTIAL if name in client.headers}
+    asked = 0
+
+    class Workflow(of_surface(surface).as_state_machine()):  # type: ignore[misc]
+        def get_call_kwargs(self, case: Any) -> dict[str, Any]:  # noqa: ANN401 - theirs
+            del case
+            return {"base_url": api.address, "headers": sent}
+
+        def validate_response(self, response: Any, case: Any, **_: Any) -> None:  # noqa: ANN401 - theirs
+            nonlocal asked
+            asked += 1
+            case.validate_response(response, checks=CHECKS)
+
+    run_state_machine_as_test(
+        Workflow,
+        settings=settings(
+            max_examples=runs,
+            stateful_step_count=STEPS,
+            database=None,
+            deadline=None,
+            derandomize=True,
+            phases=[Phase.explicit, Phase.generate],
+            suppress_health_check=list(HealthCheck),
+        ),
+    )
+    return asked
+
+
+@pytest.mark.parametrize("surface", SURFACES)
+def test_whoever_follows_links_is_not_surprised(api: Api, surface: Surface) -> None:
+    with lived_in(api):
+        assert follow(api, surface, RUNS) > 0
+
+
+@pytest.mark.campaign
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("surface", SURFACES)
+def test_whoever_follows_links_for_long_is_not_surprised(
+    api: Api, surface: Surface
+) -> None:
+    with lived_in(api):
+        assert follow(api, surface, RUNS * 10) > 0
 
 
 @pytest.mark.campaign

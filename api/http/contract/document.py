@@ -1,11 +1,12 @@
 """The OpenAPI 3.1 document of the whole API."""
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import metadata
 from typing import Any, Final
 
 from api.http.contract.answers import examples, problem_responses, shared
+from api.http.contract.links import links
 from api.http.contract.listing import Operation
 from api.http.contract.schemas import example_of, parameter_schema, schemas_of
 from api.http.problems.problem import Problem
@@ -53,7 +54,11 @@ def document(operations: Sequence[Operation]) -> dict[str, Any]:
     paths: dict[str, Any] = {}
     for each in operations:
         method = each.declared.method.lower()
-        paths.setdefault(each.path, {})[method] = _operation(each, components)
+        told = _operation(each, components)
+        success = told["responses"][str(each.declared.status)]
+        if found := links(each, _resolved(success, components), operations):
+            success["links"] = found
+        paths.setdefault(each.path, {})[method] = told
     made = {
         "openapi": "3.1.0",
         "info": {
@@ -74,6 +79,17 @@ def document(operations: Sequence[Operation]) -> dict[str, Any]:
     # Lists instead of tuples, as whoever reads it has them.
     plain: dict[str, Any] = json.loads(json.dumps(made))
     return plain
+
+
+def _resolved(
+    answer: Mapping[str, Any], components: Mapping[str, Any]
+) -> Mapping[str, Any]:
+    """Return the schema of a JSON answer itself."""
+    content = answer.get("content", {}).get("application/json", {})
+    schema: Mapping[str, Any] = content.get("schema", {})
+    name = schema.get("$ref", "").rpartition("/")[2]
+    found: Mapping[str, Any] = components[name] if name else schema
+    return found
 
 
 def _is_plain(answer: Any) -> bool:  # noqa: ANN401 - a type, whatever it is
