@@ -19,6 +19,13 @@ from tests.operators.world import World as Installed
 NOBODYS = UUID("0197d3a0-0000-7000-8000-0000000000ff")
 """The id of nothing."""
 
+JOBS = """
+SELECT e->>'jobId'
+  FROM generate_series(1, 3) n,
+       counterfoil.enqueue(jsonb_build_object(
+           'kind', 'mail', 'args', jsonb_build_object('n', n))) e
+"""
+
 SETTLE = """
 SELECT counterfoil.settle_order('{
     "orderId": "A-1", "customerId": "C-1", "kind": "purchase", "currency": "EUR",
@@ -71,11 +78,7 @@ def lived_in(api: Api) -> Generator[World]:
     """Let some things happen, to everything that a path can name."""
     database = api.services.database
     with database.connection() as connection:
-        rows = connection.execute(
-            "SELECT e->>'jobId' FROM generate_series(1, 3) n,"
-            " counterfoil.enqueue(jsonb_build_object('kind', 'mail', 'args',"
-            " jsonb_build_object('n', n))) e"
-        ).fetchall()
+        rows = connection.execute(JOBS).fetchall()
         orders = connection.execute(SETTLE).fetchall()
         connection.execute(PROVIDER)
         callbacks = connection.execute(CALLBACK).fetchall()
@@ -87,9 +90,7 @@ def lived_in(api: Api) -> Generator[World]:
         delivery = Shop(installed).review()
     entitlement = installed.streams.entitlement_of("default", "ann", 1)
     assert entitlement is not None
-    wanted = BulkWanted(action="cancel", ids=(NOBODYS,))
-    bulk = api.services.request_bulk(wanted, SHELL)
-    token = _token(api)
+    bulk, token = _bulk(api), _token(api)
     project(database)
     with database.connection() as connection:
         events = connection.execute(EVENTS).fetchall()
@@ -99,12 +100,13 @@ def lived_in(api: Api) -> Generator[World]:
             "order_id": [f"ord_{row[0]}" for row in orders],
             "operation_id": [f"op_{operation}"],
             "entitlement_id": [f"ent_{entitlement[0].id}"],
+            "letter_id": [f"dlv_{delivery}"],
             "delivery_id": [f"dlv_{delivery}"],
             "callback_id": [f"cbk_{row[0]}" for row in callbacks],
             "queue": ["bulk", "default"],
             "projection": ["jobs", "drifts"],
             "drift_id": [f"drf_{entitlement[0].id}.expiry"],
-            "bulk_id": [f"blk_{bulk.bulk_id}"],
+            "bulk_id": [f"blk_{bulk}"],
             "worker_id": boots,
             "stream_id": [str(row[0]) for row in rows],
             "position": [str(row[0]) for row in events],
@@ -112,6 +114,11 @@ def lived_in(api: Api) -> Generator[World]:
             "token_id": [f"tok_{token}"],
         }
     )
+
+
+def _bulk(api: Api) -> UUID:
+    wanted = BulkWanted(action="cancel", ids=(NOBODYS,))
+    return api.services.request_bulk(wanted, SHELL).bulk_id
 
 
 def _token(api: Api) -> UUID:

@@ -41,8 +41,6 @@ INSIDE: Final = {
 }
 """Permissions that no route asks for, but a use case does, of some requests."""
 
-STILL_TO_COME: Final = {Permission.DEADLETTERS_WRITE}
-
 SHARED: Final = {
     "projection",  # a projection folds every tenant's events
     "queue",  # a queue serves every tenant
@@ -96,7 +94,7 @@ def test_every_route_says_who_may() -> None:
 def test_every_permission_is_asked_for_by_a_route() -> None:
     used = {each.declared.permission for each in CLOSED}
 
-    unused = set(Permission) - used - INSIDE - STILL_TO_COME
+    unused = set(Permission) - used - INSIDE
 
     assert not unused, (
         f"no route asks for {sorted(unused)}: a permission that opens nothing is a "
