@@ -15,8 +15,9 @@ from domain.event import Meta
 from domain.operators.events import OperatorEvent
 from infrastructure.errors import DatabaseUnavailableError
 from infrastructure.ids import new_id
-from infrastructure.postgres.batch_store import RACES, REPEATS, Connections
+from infrastructure.postgres.batch_store import REPEATS, Connections
 from infrastructure.postgres.database import Connection
+from infrastructure.postgres.groups.verdicts import RACES
 from infrastructure.projecting.remarks import position_of, remark
 
 _PATIENCE_SECONDS: Final = 10.0

@@ -20,7 +20,7 @@ from uuid import UUID
 
 import psycopg
 
-from application.unit import Group, Locked, Refused, Result, Unstorable, Written
+from application.unit import Group, Locked, Refused, Result, Written
 from infrastructure.errors import DatabaseUnavailableError
 from infrastructure.ids import new_id
 from infrastructure.once.keys import Taken, keep, take
@@ -31,8 +31,9 @@ from infrastructure.postgres.appending import (
     brings_to_life,
     write,
 )
-from infrastructure.postgres.database import Connection, is_gone, transaction
+from infrastructure.postgres.database import Connection, transaction
 from infrastructure.postgres.figures.written import tell_verdict, tell_written
+from infrastructure.postgres.groups.verdicts import RACES, is_machine, verdict_on
 from infrastructure.postgres.groups.with_rows import GroupWithRows, Rows
 from infrastructure.postgres.heads.table import number, text, uuid
 from infrastructure.postgres.locking import lock
@@ -47,12 +48,6 @@ _LONGEST_PAUSE_SECONDS: Final = 1.0
 
 REPEATS: Final = 5
 """How often a unit that lost a race is repeated (mechanisms 7)."""
-
-RACES: Final = ("40001", "40P01", "55P03")
-"""Serialization failure, deadlock, lock not available in time."""
-
-_MACHINE: Final = ("53", "57", "58", "25006", "XX")
-"""Disk full, shutting down, I/O error, read-only, internal: nobody's data is guilty."""
 
 _COMMITTED: Final = """
 SELECT stream_id, max(position)
@@ -98,7 +93,7 @@ class BatchStore:
         except (UnencodableError, HeadMissedError) as error:
             return self._halved(groups, error)
         except psycopg.Error as error:
-            if _is_machine(error):
+            if is_machine(error):
                 raise DatabaseUnavailableError(" ".join(str(error).split())) from error
             return self._halved(groups, error)
 
@@ -106,7 +101,7 @@ class BatchStore:
         if len(groups) > 1:
             middle = len(groups) // 2
             return self._written(groups[:middle]) + self._written(groups[middle:])
-        return [tell_verdict(groups[0], _verdict_on(error))]
+        return [tell_verdict(groups[0], verdict_on(error))]
 
     def _repeated(self, groups: Sequence[Group]) -> list[Result]:
         unit = _Unit(groups)
@@ -283,20 +278,3 @@ class _Beside(NamedTuple):
 
 def _position(changes: "tuple[Change, ...]", positions: dict[UUID, int]) -> int:
     return max((positions.get(each.ref.id, 0) for each in changes), default=0)
-
-
-def _is_machine(error: psycopg.Error) -> bool:
-    return is_gone(error) or (error.sqlstate or "").startswith((*_MACHINE, *RACES))
-
-
-def _verdict_on(error: Exception) -> Refused | Unstorable:
-    if isinstance(error, HeadMissedError):
-        return Refused("conflict")
-    if isinstance(error, psycopg.Error):
-        if error.sqlstate == "23505":
-            return Refused("conflict")
-        if error.sqlstate == "CF409":
-            return Refused(error.diag.message_hint or "state_conflict")
-        # Not the whole: its details show the row, and what a job was asked with (I12).
-        return Unstorable(error.diag.message_primary or type(error).__name__)
-    return Unstorable(" ".join(str(error).split()))

@@ -27,8 +27,9 @@ from application.unit import UnitOfWork
 from domain.operators.events import ProjectionPaused
 from infrastructure.errors import DatabaseUnavailableError
 from infrastructure.ids import new_id
-from infrastructure.postgres.batch_store import RACES, REPEATS, Connections
+from infrastructure.postgres.batch_store import REPEATS, Connections
 from infrastructure.postgres.database import Connection, transaction
+from infrastructure.postgres.groups.verdicts import RACES
 from infrastructure.postgres.heads.table import (
     instant,
     maybe_text,

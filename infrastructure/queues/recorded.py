@@ -19,8 +19,9 @@ from domain.event import Meta
 from infrastructure.errors import DatabaseUnavailableError
 from infrastructure.ids import new_id
 from infrastructure.once.keys import Taken, keep, require, take
-from infrastructure.postgres.batch_store import RACES, Connections
+from infrastructure.postgres.batch_store import Connections
 from infrastructure.postgres.database import Connection, transaction
+from infrastructure.postgres.groups.verdicts import RACES
 from infrastructure.postgres.heads.table import instant
 from infrastructure.projecting.remarks import position_of, remark
 

@@ -1,5 +1,6 @@
 """The contract says what the routes declare, and is committed as it is."""
 
+import json
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ from api.http.app import described
 from api.http.problems.catalogue import PROBLEMS
 from api.http.surface import Surface
 from tests.fixtures.http import Api
+from tests.fixtures.processes import ROOT
 
 
 def operations() -> list[tuple[str, dict[str, Any]]]:
@@ -31,6 +33,12 @@ OPERATIONS = operations()
 each = pytest.mark.parametrize(
     "told", [told for _, told in OPERATIONS], ids=[name for name, _ in OPERATIONS]
 )
+
+
+def test_the_committed_contract_is_the_one_that_is_served() -> None:
+    committed = json.loads((ROOT / "docs" / "openapi.json").read_text("utf-8"))
+
+    assert committed == CONTRACT, "the API has changed: `make contract` writes it"
 
 
 def test_every_operation_has_a_name_of_its_own() -> None:

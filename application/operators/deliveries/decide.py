@@ -214,11 +214,15 @@ def _stands(found: Found, changes: tuple[Change, ...], position: int) -> Decided
     )
 
 
+def _nothing(_locked: Locked, _now: Instant) -> tuple[Change, ...]:
+    return ()
+
+
 def _group(found: Found, instruction: Instruction) -> Group:
     """Return what changes nothing, under the key of whoever asks."""
     return Group(
         refs=(found.ref,),
-        decide=lambda _locked, _now: (),
+        decide=_nothing,
         meta=instruction.meta(found.head.correlation_id),
         once=making(instruction.once, DELIVERY, found.ref.id),
     )

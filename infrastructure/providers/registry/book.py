@@ -19,8 +19,9 @@ from domain.event import JsonObject
 from domain.operators.events import CredentialRotated, CredentialSet
 from infrastructure.errors import DatabaseUnavailableError
 from infrastructure.ids import new_id
-from infrastructure.postgres.batch_store import RACES, REPEATS, Connections
+from infrastructure.postgres.batch_store import REPEATS, Connections
 from infrastructure.postgres.database import Connection, transaction
+from infrastructure.postgres.groups.verdicts import RACES
 from infrastructure.projecting.remarks import position_of, remark
 from infrastructure.providers.registry.rows import (
     lock_provider,
