@@ -40,6 +40,7 @@ DUE = [
     "deliveries reconcile",
     "deliveries show",
     "demo",
+    "doctor",
     "events",
     "healthcheck",
     "history",

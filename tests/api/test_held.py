@@ -47,7 +47,9 @@ def test_a_held_job_is_not_retried_but_can_be_cancelled(
     refused = counterfoil("retry", job, "--reason", "it takes so long")
     cancelled = counterfoil("cancel", operation, "--reason", "not wanted any more")
 
-    assert "it runs without a person's help; `counterfoil why`" in refused.complaint()
+    complaint = refused.complaint()
+    assert "held at a closed gate" in complaint
+    assert "it goes on when its gate opens; `counterfoil why` says what" in complaint
     assert cancelled.code == 0
     assert "waits for" not in counterfoil("why", job).out
     assert NEVER not in counterfoil("jobs", "--json").out

@@ -176,8 +176,9 @@ def test_two_groups_of_one_commit_under_one_key_are_one_effect(
     assert [type(result).__name__ for result in results] == [
         "Written",
         "Repeated",
-        "Refused",
+        "KeyRefused",
     ]
+    assert results[2] == KEY_REUSED
     assert born(database.connect(), *jobs) == [True, False, False]
 
 

@@ -4,9 +4,10 @@ import pytest
 
 from application.goods.port import Confirmed, Unconfigured
 from application.job_kinds import Kinds
-from application.policies import GOODS_DELIVERY, GOODS_RECONCILE
+from application.policies import BULK_OPERATION, GOODS_DELIVERY, GOODS_RECONCILE
 from domain.event import Actor
 from domain.stream import StreamKind
+from infrastructure.bulk.kinds import NoConnections
 from infrastructure.goods.kinds import NO_GOODS
 from infrastructure.ids import new_id
 from infrastructure.kinds import Parts, product_kinds, runnable_kinds
@@ -16,7 +17,7 @@ from tests.application.memory import MemoryLog, MemoryPanel
 GOODS = {GOODS_DELIVERY, GOODS_RECONCILE}
 
 
-def kinds(*, goods: bool) -> tuple[Kinds, Kinds]:
+def kinds(*, goods: bool, database: bool = True) -> tuple[Kinds, Kinds]:
     log = MemoryLog()
     parts = Parts(
         streams=log,
@@ -24,6 +25,7 @@ def kinds(*, goods: bool) -> tuple[Kinds, Kinds]:
         ids=new_id,
         panel=MemoryPanel(),
         goods=NO_GOODS if goods else None,
+        connections=NoConnections() if database else None,
         username_prefix="counterfoil_",
         actor=Actor("worker", "w"),
     )
@@ -56,6 +58,12 @@ def test_with_a_key_ring_they_are_claimed() -> None:
     known, runnable = kinds(goods=True)
 
     assert set(known) == set(runnable)
+
+
+def test_without_a_database_only_bulk_operations_are_known_and_not_claimed() -> None:
+    known, runnable = kinds(goods=True, database=False)
+
+    assert set(known) - set(runnable) == {BULK_OPERATION}
 
 
 def test_where_goods_are_only_told_of_nothing_can_be_bought() -> None:

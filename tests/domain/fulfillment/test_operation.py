@@ -162,6 +162,8 @@ STORIES: list[
     ("is covered while pending", PENDING, COVER, (COVERED,)),
     ("is covered while retrying", RETRYING, COVER, (COVERED,)),
     ("is revived", IS_FAILED, Retry(), (Retried(),)),
+    ("is retried while it waits", RETRYING, Retry(), (Retried(),)),
+    ("is retried while it is parked", IS_PARKED, Retry(), (Retried(),)),
 ]
 
 
@@ -184,7 +186,7 @@ REFUSALS: list[
     ("unborn", (), [StartAttempt, Succeed, Fail, Cancel, Cover, Retry, Park]),
     ("pending", PENDING, [Request, Succeed, Retry]),
     ("running", RUNNING, [Request, StartAttempt, Cover, Retry]),
-    ("retrying", RETRYING, [Request, Succeed, Retry]),
+    ("retrying", RETRYING, [Request, Succeed]),
     ("failed", IS_FAILED, [Request, StartAttempt, Succeed, Fail, Cover, Park]),
 ]
 
@@ -227,6 +229,15 @@ def test_numbers_of_attempts_rise_over_a_retry() -> None:
 
     assert decide(state, START) == (AttemptStarted(attempt=2, calls=("find",)),)
     assert state.stage is Stage.PENDING
+
+
+@pytest.mark.parametrize("waiting", [RETRYING, IS_PARKED])
+def test_a_retry_ends_the_waiting(waiting: tuple[FulfillmentEvent, ...]) -> None:
+    state = fold((*waiting, Retried()))
+
+    assert state.stage is Stage.PENDING
+    assert (state.code, state.parked_cause, state.next_attempt_at) == (None,) * 3
+    assert decide(state, START) == (AttemptStarted(attempt=2, calls=("find",)),)
 
 
 def test_a_finished_attempt_ends_the_episode_of_parking() -> None:

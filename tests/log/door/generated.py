@@ -20,12 +20,9 @@ INSTANTS = st.datetimes(
 )
 # Floats in the range that JSON promises (RFC 8259): jsonb writes a greater one down as
 # an integer of its decimal digits, which is another number than the binary one.
+FLOATS = st.floats(min_value=-(2.0**53), max_value=2.0**53)
 JSON = st.recursive(
-    st.none()
-    | st.booleans()
-    | INTEGERS
-    | st.floats(min_value=-(2.0**53), max_value=2.0**53)
-    | TEXT,
+    st.none() | st.booleans() | INTEGERS | FLOATS | TEXT,
     lambda inner: (
         st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3)
     ),
@@ -50,6 +47,7 @@ _BY_INFO: dict[type[inspect.Type], Callable[[Any], st.SearchStrategy[Any]]] = {
     inspect.DictType: lambda info: st.dictionaries(
         _of(info.key_type), _of(info.value_type), max_size=3
     ),
+    inspect.FloatType: lambda _: FLOATS,
     inspect.IntType: lambda _: INTEGERS,
     inspect.LiteralType: lambda info: st.sampled_from(info.values),
     inspect.NoneType: lambda _: st.none(),
