@@ -71,7 +71,7 @@ def test_a_row_that_was_deleted_can_be_had_again_as_the_error_says(
     world.connection.execute(_INSERT)
     rebuilt = world.rebuild()
 
-    assert (rebuilt.from_position, rebuilt.schema) == (0, 2)
+    assert (rebuilt.from_position, rebuilt.schema) == (0, 3)
     world.require_right()
 
 

@@ -49,7 +49,7 @@ def test_the_promotion_is_on_record_with_who_and_why(world: World) -> None:
     ((data, actor, reason, position),) = world.promotions()
     assert data == {
         "projection": "jobs",
-        "schema_number": 2,
+        "schema_number": 3,
         "slot": "b",
         "position": rebuilt.position,
     }
@@ -111,7 +111,7 @@ def test_what_other_code_has_begun_is_begun_anew(world: World) -> None:
 
     assert (rebuilt.began, rebuilt.from_position) == ("anew", 0)
     assert rebuilt.began_because == (
-        "what was half done was made by schema 7, this version has schema 2"
+        "what was half done was made by schema 7, this version has schema 3"
     )
     world.require_right()
 
@@ -123,7 +123,7 @@ def test_an_outdated_read_model_is_up_to_date_afterwards(world: World) -> None:
 
     rebuilt = world.rebuild()
 
-    assert (rebuilt.schema, *world.row("schema")) == (2, 2)
+    assert (rebuilt.schema, *world.row("schema")) == (3, 3)
     world.require_right()
 
 

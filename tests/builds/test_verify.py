@@ -147,7 +147,7 @@ def test_a_verification_that_died_hinders_nobody(world: World) -> None:
     world.live(20)
     world.follow()
     for _ in range(2):
-        world.set("build = 'verify', build_schema = 2, build_began_at = now()")
+        world.set("build = 'verify', build_schema = 3, build_began_at = now()")
         world.connection.execute(
             "INSERT INTO counterfoil.checkpoints (name, position, updated_at)"
             " VALUES ('jobs_b:counterfoil', 3, now())"
@@ -155,7 +155,7 @@ def test_a_verification_that_died_hinders_nobody(world: World) -> None:
 
         assert world.verify().is_right
 
-    world.set("build = 'verify', build_schema = 2, build_began_at = now()")
+    world.set("build = 'verify', build_schema = 3, build_began_at = now()")
     rebuilt = world.rebuild()
 
     assert rebuilt.began_because.startswith("what was half done was a verification")

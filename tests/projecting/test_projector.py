@@ -190,7 +190,7 @@ def test_a_build_goes_on_in_the_spare_slot_alone(
     connection.execute(
         """
         UPDATE counterfoil.projections
-           SET build = 'rebuild', build_schema = 2, build_began_at = counterfoil.now()
+           SET build = 'rebuild', build_schema = 3, build_began_at = counterfoil.now()
         """
     )
     live = projector.advance(JOBS, slot="a")
@@ -250,7 +250,7 @@ def test_a_build_reads_ahead_and_writes_each_batch_once(
     connection.execute(
         """
         UPDATE counterfoil.projections
-           SET build = 'rebuild', build_schema = 2, build_began_at = counterfoil.now()
+           SET build = 'rebuild', build_schema = 3, build_began_at = counterfoil.now()
         """
     )
 

@@ -139,7 +139,7 @@ def test_rows_of_other_code_are_outdated(
     line = jobs(projections)
 
     assert line.state == "outdated"
-    assert (line.schema_number, line.expected_schema) == (7, 2)
+    assert (line.schema_number, line.expected_schema) == (7, 3)
 
 
 def test_a_projection_of_a_newer_version_is_unknown(
@@ -164,7 +164,7 @@ def test_a_build_is_told_with_its_progress_and_its_builder(
     connection.execute(
         """
         UPDATE counterfoil.projections
-           SET build = 'rebuild', build_schema = 2, build_began_at = counterfoil.now()
+           SET build = 'rebuild', build_schema = 3, build_began_at = counterfoil.now()
          WHERE name = 'jobs'
         """
     )

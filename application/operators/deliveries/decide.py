@@ -145,8 +145,8 @@ class DecideReview:
                 four_eyes=self.four_eyes,
             )
             group = _group(found, instruction)
-            group = replace(group, refs=verdict.refs, decide=verdict)
-            result = commit_once(self.units, _on_record(group, found, self.ids()))
+            kept = _on_record(group, found, verdict, self.ids())
+            result = commit_once(self.units, kept)
             if isinstance(result, Written):
                 return self._told(said, result, instruction)
             if result in (GONE, _CONFLICT) or not isinstance(result, Refused):
@@ -228,22 +228,27 @@ def _group(found: Found, instruction: Instruction) -> Group:
     )
 
 
-def _on_record(group: Group, found: Found, remark: UUID) -> Group:
-    """Return the group with its record: of a proposal or of a decision."""
+def _on_record(group: Group, found: Found, verdict: Verdict, remark: UUID) -> Group:
+    """Return the group with its record: of a proposal or of a decision.
+
+    Which of them it is stands beside every event, so it is known before: when somebody
+    else's word has made it the other one meanwhile, it is looked at again.
+    """
+    is_proposal = verdict.proposes(found.state)
 
     def decide(locked: Locked, now: Instant) -> tuple[Change, ...] | Refused:
-        changes = group.decide(locked, now)
-        action = REVIEW_PROPOSED if _proposes(changes) else REVIEW_RESOLVED
-        decided = replace(group, decide=lambda _locked, _now: changes)
-        deed = _deed(found, action)
-        return on_record(decided, deed, remark).decide(locked, now)
+        changes = verdict(locked, now)
+        if isinstance(changes, Refused) or not changes:
+            return changes
+        return changes if _proposes(changes) is is_proposal else _CONFLICT
 
-    ref = Ref(StreamKind.REMARK, remark)
-    return replace(group, refs=(*group.refs, ref), decide=decide)
+    decided = replace(group, refs=verdict.refs, decide=decide)
+    action = REVIEW_PROPOSED if is_proposal else REVIEW_RESOLVED
+    return on_record(decided, _deed(found, action), remark)
 
 
-def _proposes(changes: tuple[Change, ...] | Refused) -> bool:
-    return not isinstance(changes, Refused) and any(
+def _proposes(changes: tuple[Change, ...]) -> bool:
+    return any(
         isinstance(event, DecisionProposed) for each in changes for event in each.events
     )
 

@@ -12,6 +12,7 @@ from domain.errors import IllegalTransitionError
 from domain.event import Actor, Instant
 from domain.goods import aggregate as deliveries
 from domain.goods.commands import Decide
+from domain.goods.events import DecisionProposed
 from domain.goods.state import GoodsDelivery, Stage
 from domain.jobs.aggregate import Job
 from domain.jobs.aggregate import Stage as JobStage
@@ -71,19 +72,29 @@ class Verdict:
         wish, word = state.proposal, (self.by, said.verdict, said.evidence)
         if wish is not None and (wish.by, wish.verdict, wish.evidence) == word:
             return ()
-        command = Decide(
-            verdict=said.verdict,
-            evidence=said.evidence,
-            by=self.by,
-            is_override=said.is_override,
-            needs_second=self.four_eyes,
-        )
         try:
-            events = deliveries.decide(state, command)
+            events = deliveries.decide(state, self._command())
         except IllegalTransitionError as error:
             return Refused(error.code)
         change = changed(self.delivery, head, events, deliveries.fold(events, state))
         return self._with_job(change, locked, now)
+
+    def proposes(self, state: GoodsDelivery) -> bool:
+        """Return whether it is a proposal, of a delivery that stands so."""
+        try:
+            events = deliveries.decide(state, self._command())
+        except IllegalTransitionError:
+            return False
+        return any(isinstance(event, DecisionProposed) for event in events)
+
+    def _command(self) -> Decide:
+        return Decide(
+            verdict=self.said.verdict,
+            evidence=self.said.evidence,
+            by=self.by,
+            is_override=self.said.is_override,
+            needs_second=self.four_eyes,
+        )
 
     def _with_job(
         self, change: Change, locked: Locked, now: Instant

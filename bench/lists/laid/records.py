@@ -78,6 +78,11 @@ DRIFTS: Final = {
     "updated_at": "at",
 }
 
+_IS_WHOLE: Final = "(n % 2 = 0)"
+"""Each action has one part, in the same commit."""
+_CATEGORY: Final = skewed(12, system=950, financial=50)
+_FIGURES: Final = """'{"job": {"state": "dead", "attempts": 3}}'::jsonb"""
+
 AUDIT: Final = {
     "position": "n",
     "stream_id": STREAM,
@@ -87,8 +92,14 @@ AUDIT: Final = {
     "actor_id": f"coalesce({rarely(3, 10, one_of(4, 50, 'op'))}, 'ann')",
     "action": skewed(5, retry=600, cancel=300, operate=90, maintenance=9, projection=1),
     "target": f"'target ' || {dice(6, 300_000)}",
-    "outcome": skewed(7, done=950, refused=50),
+    "outcome": skewed(7, accepted=950, refused=50),
     "correlation_id": _CORRELATION,
+    "commit_id": other(10, 2),
+    "role": skewed(11, operator=900, admin=100),
+    "category": f"CASE WHEN {_IS_WHOLE} THEN {_CATEGORY} END",
+    "is_part": f"NOT {_IS_WHOLE}",
+    "before": f"CASE WHEN {_IS_WHOLE} THEN {_FIGURES} END",
+    "after": f"CASE WHEN {_IS_WHOLE} THEN {_FIGURES} END",
 }
 
 DELIVERIES: Final = {

@@ -48,6 +48,7 @@ PARKED_CAUSE = {
     "fulfillment.succeeded": None,
     "fulfillment.failed": None,
     "fulfillment.cancelled": None,
+    "fulfillment.retried": None,
 }
 
 NEXT_ATTEMPT_AT = {
@@ -57,6 +58,7 @@ NEXT_ATTEMPT_AT = {
     "fulfillment.succeeded": None,
     "fulfillment.failed": None,
     "fulfillment.cancelled": None,
+    "fulfillment.retried": None,
 }
 
 COMPLETED_AT = {
