@@ -3,7 +3,7 @@
  discarded job    its record failed or there is none    ► waiting, budget reset
  cancelled job    no record                             ► waiting, budget reset
  waiting job      later, or after a failure             ► due now, budget reset
- waiting job      due now, nothing spent                ► nothing, it is so already
+ waiting job      due now, nothing spent                ► refused: of two the second
  anything else                                          ► refused
 
 The record that succeeded or was cancelled is final; so is a job that succeeded: it
@@ -77,7 +77,9 @@ def _decide(
         if job.gate is not None:
             return Refused(f"job_{HELD}")
         hasten = Hasten(now=now)
-        return told(locked, target.job, target.record, lambda it: move(it, hasten))
+        moved = told(locked, target.job, target.record, lambda it: move(it, hasten))
+        # Nothing to do is somebody else's retry: he is told so (mechanisms 19).
+        return moved or Refused(f"job_{job.stage}")
     if job.stage not in _DEAD:
         return Refused(f"job_{job.stage}")
     return commanded(locked, target.job, target.record, RetryDead(run_at=now))

@@ -28,7 +28,7 @@ ASKED = ("job.cancel_requested",)
 
 # (kind, action, state) → tags of what happens, or a refusal.
 EXPECTED: dict[tuple[str, str, str], tuple[str, ...] | str] = {
-    (GENERIC, "retry", "due"): (),
+    (GENERIC, "retry", "due"): REJECTED,
     **{(GENERIC, "retry", state): MOVED for state in ("not_due", *BACKING_OFF)},
     (GENERIC, "retry", "held"): REJECTED,
     (GENERIC, "retry", "running"): REJECTED,
@@ -42,7 +42,7 @@ EXPECTED: dict[tuple[str, str, str], tuple[str, ...] | str] = {
     (GENERIC, "cancel", "succeeded"): REFUSED,
     (GENERIC, "cancel", "discarded"): REJECTED,
     (GENERIC, "cancel", "cancelled"): (),
-    (SERVED, "retry", "due"): (),
+    (SERVED, "retry", "due"): REJECTED,
     **{(SERVED, "retry", state): BOTH_MOVED for state in BACKING_OFF},
     (SERVED, "retry", "held"): REJECTED,
     (SERVED, "retry", "running"): REJECTED,

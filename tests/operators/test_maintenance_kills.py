@@ -30,9 +30,18 @@ def operator(database: TestDatabase) -> Iterator[Command]:
 
 def tags(database: TestDatabase) -> list[str]:
     rows = database.connect().execute(
-        "SELECT type FROM counterfoil.events ORDER BY position"
+        "SELECT type FROM counterfoil.events"
+        " WHERE type <> 'operator.action_taken' ORDER BY position"
     )
     return [row[0] for row in rows]
+
+
+def records(database: TestDatabase) -> int:
+    """Return how many actions are on record: each that was answered, or would be."""
+    rows = database.connect().execute(
+        "SELECT count(*) FROM counterfoil.events WHERE type = 'operator.action_taken'"
+    )
+    return int(rows.fetchall()[0][0])
 
 
 @pytest.mark.parametrize("is_committed", [False, True])
@@ -62,3 +71,4 @@ def test_a_killed_command_is_repeated_to_the_same_end(
     assert tags(database) == [*before, f"maintenance.{verb}"]
     assert ("nothing to do" in repeated.out) == is_committed
     assert_heads_equal_folds(database.connect())
+    assert records(database) == (2 if is_committed else 1) + len(before)
