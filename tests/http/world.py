@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from application.access.tokens import Wanted
 from application.bulk.request import Wanted as BulkWanted
+from infrastructure.listening.check import Check
 from infrastructure.processor.heartbeat import register
 from infrastructure.processor.identity import this_process
 from tests.fixtures.http import SHELL, Api
@@ -73,9 +74,16 @@ class World:
         )
 
 
+def _is_ready(api: Api) -> None:
+    """Let the process have started: only what starts or is ill says it is not ready."""
+    look = Check("database", lambda: None, fresh_seconds=0.0)
+    api.services.internal.probes.watch(pulses=(), ready=[look], started=())
+
+
 @contextmanager
 def lived_in(api: Api) -> Generator[World]:
     """Let some things happen, to everything that a path can name."""
+    _is_ready(api)
     database = api.services.database
     with database.connection() as connection:
         rows = connection.execute(JOBS).fetchall()
