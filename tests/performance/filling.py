@@ -7,7 +7,7 @@ from infrastructure.client import Client
 from infrastructure.ids import new_id
 from infrastructure.processor.settler import Ended
 from tests.fixtures.workers import enqueue
-from tests.performance import goods, intake
+from tests.performance import goods, intake, operators
 from tests.performance.shop import fulfil, keep_a_window, maintenance_of, order
 from tests.processor.rig import Rig
 
@@ -89,10 +89,11 @@ def fill(parts: Rig, connection: Connection) -> None:
     keep_a_window(maintenance_of(parts))
     goods.begin(connection)
     intake.begin(connection)
+    operators.begin(connection)
     with connection.transaction():
         connection.execute("SET LOCAL session_replication_role = replica")
         for table, different in (
-            _DIFFERENT | goods.DIFFERENT | intake.DIFFERENT
+            _DIFFERENT | goods.DIFFERENT | intake.DIFFERENT | operators.DIFFERENT
         ).items():
             multiply = _MULTIPLY.format(table=table, rows=ROWS, different=different)
             connection.execute(multiply.encode())

@@ -58,6 +58,7 @@ DIFFERENT = {
         'submitted_at', counterfoil.now() - make_interval(mins => 2 * n)""",
     "provider_callbacks": """
         'id', counterfoil.uuid7(),
+        'tenant_id', CASE n % 50 WHEN 0 THEN 'default' ELSE 'elsewhere' END,
         'event_id', 'event ' || n,
         'state', CASE n % 500 WHEN 0 THEN 'ignored' ELSE 'accepted' END,
         'code', CASE n % 500 WHEN 0 THEN 'unknown_key' END""",

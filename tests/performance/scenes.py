@@ -20,7 +20,7 @@ from projections.job_history import JobHistory
 from projections.job_list import JobFilter, JobList
 from projections.maintenance import MaintenanceState
 from tests.limits.room import limit
-from tests.performance import goods, intake
+from tests.performance import goods, intake, operators
 from tests.performance.filling import finish
 from tests.performance.shop import fulfil, keep_a_window, maintenance_of, order
 from tests.performance.stage import Stage
@@ -182,4 +182,5 @@ SCENES: dict[Scene, set[str]] = {
     retry_dead: {"jobs_dead_pkey"},
     **goods.SCENES,
     **intake.SCENES,
+    **operators.SCENES,
 }
