@@ -27,11 +27,16 @@ _ONE: Final = f"""
 """
 
 # Ids are made in the order of time, so the index gives the newest first.
+_FIRST: Final = "00000000-0000-0000-0000-000000000000"
+_LAST: Final = "ffffffff-ffff-ffff-ffff-ffffffffffff"
+
+# Bounded and ordered by both: no other index gives that, so a small tenant never reads
+# past everybody else's, whatever the planner believes of tenants.
 _PAGE: Final = f"""
 {_COLUMNS}
- WHERE tenant_id = %(tenant)s
-   AND (%(before)s::uuid IS NULL OR stream_id < %(before)s)
- ORDER BY stream_id DESC
+ WHERE (tenant_id, stream_id) < (%(tenant)s, coalesce(%(before)s::uuid, '{_LAST}'))
+   AND (tenant_id, stream_id) >= (%(tenant)s, '{_FIRST}')
+ ORDER BY tenant_id DESC, stream_id DESC
  LIMIT %(limit)s
 """
 
