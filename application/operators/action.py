@@ -29,6 +29,7 @@ from application.operators.target import Target, Targets, unknown
 from application.unit import Group, Locked, Refused, UnitOfWork, Written
 from domain.access.permissions import Permission
 from domain.event import Instant
+from domain.members import is_object
 from domain.operators.events import ActionRefused, ActionTaken
 from domain.stream import Change, Ref, StreamKind
 
@@ -206,7 +207,7 @@ def _named(target: Target, key: str) -> Ref:
 def _is_asked(written: Written) -> bool:
     records = (event for each in written.changes for event in each.events)
     figures = (it.after.get("job") for it in records if isinstance(it, ActionTaken))
-    return any(isinstance(it, dict) and it["cancel_requested"] for it in figures)
+    return any(is_object(it) and bool(it["cancel_requested"]) for it in figures)
 
 
 class _Seen(NamedTuple):
