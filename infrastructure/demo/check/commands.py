@@ -12,7 +12,9 @@ _BY_OPERATORS: Final = """
 SELECT ev.meta->>'commit_id', ev.stream_id::text, ev.type, ev.meta->'actor'->>'id',
        ev.meta->>'reason', ev.data->>'action', ev.data->>'target'
   FROM counterfoil.events ev
- WHERE ev.meta->'actor'->>'type' = 'operator' AND ev.type NOT LIKE 'maintenance.%'
+ WHERE ev.meta->'actor'->>'type' = 'operator'
+   AND ev.type NOT LIKE 'maintenance.%'
+   AND coalesce(ev.data->>'action', '') NOT LIKE 'maintenance.%'
  ORDER BY ev.position
 """
 _OPERATIONS: Final = """
