@@ -14,7 +14,7 @@ SELECT ev.meta->>'commit_id', ev.stream_id::text, ev.type, ev.meta->'actor'->>'i
   FROM counterfoil.events ev
  WHERE ev.meta->'actor'->>'type' = 'operator'
    AND ev.type NOT LIKE 'maintenance.%'
-   AND coalesce(ev.data->>'action', '') NOT LIKE 'maintenance.%'
+   AND ev.type <> 'operator.action_taken'
  ORDER BY ev.position
 """
 _OPERATIONS: Final = """
