@@ -60,20 +60,9 @@ def _every_command(books: Books) -> Iterator[str | None]:
         yield _found(wanted, commits, is_alone=False)
     for configured in books.diary.configured:
         yield _found(configured, commits, is_alone=True)
-    known = {(asked.operator, asked.reason) for asked in books.diary.asked.values()}
     for events in commits.values():
-        if _is_repeated(events, known):
-            continue
         yield f"operator {events[0].actor} did not do what {events[0].type} says"
     yield from _refunds(books)
-
-
-def _is_repeated(events: list[_Event], known: set[tuple[str, str]]) -> bool:
-    """Whether it changed nothing: it was so already, by what they had asked before."""
-    return all(
-        event.type == "operator.action_taken" and (event.actor, event.reason) in known
-        for event in events
-    )
 
 
 def _asked(asked: Asked, events: list[_Event]) -> str | None:
