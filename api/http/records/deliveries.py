@@ -17,11 +17,11 @@ from api.http.records.delivery_views import (
     delivery_detail_view,
     delivery_view,
 )
-from api.http.records.detail import etag
 from api.http.records.problems import LIST_PROBLEMS
 from api.http.route import route
 from api.http.surface import OPERATORS, Surface
 from api.http.wire.ids import Prefix, given
+from api.http.wire.match import etag
 from application.errors import NotFoundError
 from domain.access.permissions import Permission
 from projections.queries.grammar.declared import DELIVERY_WORDS

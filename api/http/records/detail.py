@@ -2,14 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from uuid import UUID
 
 from litestar import Response
 
 from api.http.call import Call
 from api.http.lists.page import Ask
 from api.http.lists.waiting import no_older_than, told_if_behind
-from api.http.wire.ids import Prefix, given, told
+from api.http.wire.ids import Prefix, given
+from api.http.wire.match import etag
 from application.errors import NotFoundError
 from projections.queries.terms import TENANT, Among, Asked
 from projections.reading import AsOf
@@ -49,8 +49,3 @@ def detailed[R, V](
         "X-As-Of-Position": str(position),
     }
     return Response(view(page.items[0], page.as_of), headers=headers)
-
-
-def etag(prefix: Prefix, id_: UUID, version: int) -> str:
-    """Return what `If-Match` is to be when that version is meant."""
-    return f'"{told(prefix, id_)}:{version}"'

@@ -13,7 +13,6 @@ from api.http.lists.page import Offer, listed
 from api.http.lists.query import ListQuery, list_query
 from api.http.lists.views import ListView
 from api.http.live.waiting import Waited
-from api.http.records.detail import etag
 from api.http.records.job_views import (
     JobDetailView,
     JobReportView,
@@ -26,6 +25,7 @@ from api.http.records.problems import LIST_PROBLEMS
 from api.http.route import route
 from api.http.surface import Surface
 from api.http.wire.ids import Prefix, given
+from api.http.wire.match import etag
 from application.errors import NotFoundError
 from domain.access.permissions import Permission
 from projections.queries.grammar.declared import OPERATORS_JOBS, SHOPS_JOBS

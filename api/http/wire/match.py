@@ -12,6 +12,7 @@ from api.http.problems.catalogue import (
 )
 from api.http.problems.problem import Mistake, ProblemError
 from api.http.route import ROUTE, Declaration, Match
+from api.http.wire import versions
 from api.http.wire.ids import Prefix, told
 
 HEADER: Final = "If-Match"
@@ -21,7 +22,7 @@ _DIGITS: Final = 18
 
 def etag(prefix: Prefix, id_: UUID, version: int) -> str:
     """Return the tag of one version: what `If-Match` is to be when it is meant."""
-    return f'"{told(prefix, id_)}:{version}"'
+    return versions.etag(told(prefix, id_), version)
 
 
 def wanted_version(call: Call, prefix: Prefix, id_: UUID) -> int | None:
