@@ -8,7 +8,7 @@ from urllib.parse import unquote
 from litestar import Request
 
 from api.http.problems.catalogue import INVALID_REQUEST, REASON_REQUIRED
-from api.http.problems.problem import Mistake, ProblemError
+from api.http.problems.problem import ProblemError, misfit
 from api.http.services import HttpServices
 from api.http.surface import Surface
 from application.access.principal import Principal
@@ -68,5 +68,4 @@ class Call:
 
 
 def _unreasonable(code: str, rule: str) -> ProblemError:
-    mistake = Mistake(parameter=REASON, code=code, detail=rule)
-    return ProblemError(code, f"{REASON}: {rule}", mistakes=(mistake,))
+    return misfit(REASON, rule, code)

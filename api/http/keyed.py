@@ -20,7 +20,7 @@ from litestar import Response
 
 from api.http.call import Call
 from api.http.problems.catalogue import INVALID_REQUEST, MISSING_IDEMPOTENCY_KEY
-from api.http.problems.problem import Mistake, ProblemError
+from api.http.problems.problem import ProblemError, misfit
 from api.http.route import ROUTE, Declaration, Key
 from api.http.surface import Surface
 from application.once.answers import answer_once
@@ -126,9 +126,8 @@ def _key(call: Call) -> str | None:
         # Two keys are none: nobody can say which one is meant.
         return read_key(", ".join(told))
     except InvalidRequestError as error:
-        mistake = Mistake(parameter=HEADER, code=error.code, detail=error.detail)
-        detail = f"{HEADER}: {error.detail}"
-        raise ProblemError(INVALID_REQUEST, detail, mistakes=(mistake,)) from None
+        inner = error.code
+        raise misfit(HEADER, error.detail, INVALID_REQUEST, inner=inner) from None
 
 
 def _declared(call: Call) -> Declaration:

@@ -9,7 +9,7 @@ from litestar.params import QueryParameter
 
 from api.http.lists.query import FromCursor, Limit
 from api.http.problems.catalogue import INVALID_REQUEST
-from api.http.problems.problem import Mistake, ProblemError
+from api.http.problems.problem import ProblemError, misfit
 from api.http.wire.ids import Prefix, given
 from application.errors import NotFoundError
 from projections.queries.grammar.values import RULES, bound
@@ -133,5 +133,4 @@ def _instant(name: str, text: str | None) -> datetime | None:
 
 def wrong(name: str, rule: str) -> ProblemError:
     """Return the refusal of a parameter."""
-    mistake = Mistake(parameter=name, code=INVALID_REQUEST, detail=rule)
-    return ProblemError(INVALID_REQUEST, f"{name}: {rule}", mistakes=(mistake,))
+    return misfit(name, rule, INVALID_REQUEST)

@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-from api.http.problems.problem import Mistake, ProblemError
+from api.http.problems.problem import ProblemError, misfit
 
 INVALID_CURSOR: Final = "invalid_cursor"
 
@@ -101,5 +101,4 @@ def _mac(body: bytes, secret: bytes) -> bytes:
 
 
 def _invalid(rule: str) -> ProblemError:
-    mistake = Mistake(parameter="cursor", code=INVALID_CURSOR, detail=rule)
-    return ProblemError(INVALID_CURSOR, f"cursor: {rule}", mistakes=(mistake,))
+    return misfit("cursor", rule, INVALID_CURSOR)

@@ -14,7 +14,7 @@ from api.http.lists.query import ListQuery
 from api.http.lists.views import CountView, ListView, PageView, as_of
 from api.http.lists.waiting import no_older_than, told_if_behind
 from api.http.problems.catalogue import INVALID_REQUEST
-from api.http.problems.problem import Mistake, ProblemError
+from api.http.problems.problem import ProblemError, misfit
 from domain.errors import InvalidRequestError
 from projections.queries.grammar.vocabulary import Vocabulary
 from projections.queries.listing import Listing
@@ -22,6 +22,7 @@ from projections.queries.page import Edge, Page
 from projections.queries.terms import TENANT, Among, Asked, Term
 from projections.reading import AsOf, AtLeast
 
+_SORT: Final = "sort"
 _DOWN: Final = "-"
 
 
@@ -150,8 +151,7 @@ def _is_oldest_first(told: str | None, own: str) -> bool:
         return False
     if told != own:
         rule = f"this list is ordered by {_DOWN}{own} (the newest first) or {own}"
-        mistake = Mistake(parameter="sort", code=INVALID_REQUEST, detail=rule)
-        raise ProblemError(INVALID_REQUEST, f"sort: {rule}", mistakes=(mistake,))
+        raise misfit(_SORT, rule, INVALID_REQUEST)
     return True
 
 

@@ -6,11 +6,12 @@ from threading import BoundedSemaphore
 from typing import Final
 
 from api.http.call import Call
-from api.http.problems.problem import Mistake, ProblemError
+from api.http.problems.problem import ProblemError, misfit
 from domain.errors import CounterfoilError
 from projections.reading import AtLeast
 
 PROJECTION_BEHIND: Final = "projection_behind"
+_PARAMETER: Final = "atPosition"
 POSITION_AHEAD: Final = "position_ahead"
 
 _BEHIND: Final = frozenset(
@@ -61,7 +62,5 @@ def told_if_behind(name: str) -> Generator[None]:
             ) from error
         if error.code == POSITION_AHEAD:
             rule = "the log has no such position; give the position of an answer"
-            mistake = Mistake(parameter="atPosition", code=POSITION_AHEAD, detail=rule)
-            detail = f"atPosition: {rule}"
-            raise ProblemError(POSITION_AHEAD, detail, mistakes=(mistake,)) from error
+            raise misfit(_PARAMETER, rule, POSITION_AHEAD) from error
         raise

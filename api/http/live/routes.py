@@ -21,7 +21,7 @@ from api.http.problems.catalogue import (
     INSUFFICIENT_SCOPE,
     INVALID_REQUEST,
 )
-from api.http.problems.problem import Mistake, ProblemError
+from api.http.problems.problem import ProblemError, misfit
 from api.http.route import ROUTE, route
 from api.http.surface import Surface
 from api.http.wire.values import Position, position
@@ -181,8 +181,7 @@ def _number(given: str | None, name: str) -> int | None:
 
 
 def _invalid(name: str, rule: str) -> ProblemError:
-    mistake = Mistake(parameter=name, code="invalid_parameter", detail=rule)
-    return ProblemError(INVALID_REQUEST, f"{name}: {rule}", mistakes=(mistake,))
+    return misfit(name, rule, INVALID_REQUEST, inner="invalid_parameter")
 
 
 def routes(surface: Surface) -> Sequence[HTTPRouteHandler]:

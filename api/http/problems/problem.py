@@ -61,3 +61,14 @@ class ProblemError(Exception):
         self.headers = dict(headers or {})
         self.violated = violated
         super().__init__(f"{code}: {detail}")
+
+
+def misfit(
+    name: str, rule: str, code: str, *, inner: str | None = None
+) -> ProblemError:
+    """Return the refusal of one parameter or header, which breaks `rule`.
+
+    `inner` is the code of the mistake, when it is another than the problem's.
+    """
+    mistake = Mistake(parameter=name, code=inner or code, detail=rule)
+    return ProblemError(code, f"{name}: {rule}", mistakes=(mistake,))

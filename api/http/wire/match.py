@@ -10,7 +10,7 @@ from api.http.problems.catalogue import (
     PRECONDITION_FAILED,
     PRECONDITION_REQUIRED,
 )
-from api.http.problems.problem import Mistake, ProblemError
+from api.http.problems.problem import ProblemError, misfit
 from api.http.route import ROUTE, Declaration, Match
 from api.http.wire import versions
 from api.http.wire.ids import Prefix, told
@@ -43,8 +43,7 @@ def wanted_version(call: Call, prefix: Prefix, id_: UUID) -> int | None:
     tag = _TAG.fullmatch(given.strip())
     if tag is None:
         rule = f"one ETag, in its quotes: {etag(prefix, id_, 1)}"
-        mistake = Mistake(parameter=HEADER, code="invalid_header", detail=rule)
-        raise ProblemError(INVALID_REQUEST, f"{HEADER}: {rule}", mistakes=(mistake,))
+        raise misfit(HEADER, rule, INVALID_REQUEST, inner="invalid_header")
     thing, _, version = tag[2].rpartition(":")
     is_number = version.isdecimal() and len(version) <= _DIGITS
     if tag[1] or not is_number or thing not in {told(prefix, id_), str(id_)}:

@@ -5,7 +5,7 @@ from typing import Final
 
 from api.http.call import Call
 from api.http.problems.catalogue import INVALID_REQUEST
-from api.http.problems.problem import Mistake, ProblemError
+from api.http.problems.problem import ProblemError, misfit
 from api.http.route import ROUTE, Declaration, Match
 
 _HEADER: Final = "If-Match"
@@ -39,8 +39,7 @@ def expected(call: Call, what: str) -> int | None:
     tag = _TAG.fullmatch(given.strip())
     if tag is None:
         rule = "one strong ETag, as an answer told it, or *"
-        mistake = Mistake(parameter=_HEADER, code=INVALID_REQUEST, detail=rule)
-        raise ProblemError(INVALID_REQUEST, f"{_HEADER}: {rule}", mistakes=(mistake,))
+        raise misfit(_HEADER, rule, INVALID_REQUEST)
     if tag[1] != what:
         detail = f"{_HEADER} is not an ETag of {what}; read it again"
         raise ProblemError(_FAILED, detail)
