@@ -7,6 +7,7 @@ from application.bulk.slice import BulkParts
 from application.bulk.verbs import Verbs, verbs
 from application.job_kinds import JobKind, Kinds
 from application.operators.cancel import cancel_job
+from application.operators.jobs.letters import letters_over
 from application.operators.retry import retry_job
 from application.operators.target import Targets
 from application.policies import BULK, BULK_OPERATION, bulk_key_of
@@ -67,7 +68,10 @@ def bulk_verbs(connections: Connections, kinds: Kinds, ids: Ids) -> Verbs:
     """Return what can be done in bulk, over one database."""
     streams, units = PostgresStreams(connections), BatchStore(connections)
     targets = Targets(streams, streams, kinds)
-    return verbs(ids, retry_job(targets, units, ids), cancel_job(targets, units, ids))
+    retry = retry_job(targets, units, ids)
+    letters = letters_over(retry)
+    cancel = cancel_job(targets, units, ids)
+    return verbs(ids, retry, cancel, letters.acknowledge, letters.dismiss)
 
 
 class NoConnections:

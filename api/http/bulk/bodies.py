@@ -39,7 +39,7 @@ class BulkRequest(
     """One action on many things."""
 
     action: Annotated[str, msgspec.Meta(max_length=64, examples=["retry"])]
-    """`retry` or `cancel`."""
+    """`retry`, `cancel`, or of dead letters `acknowledge` or `dismiss`."""
     target: Annotated[
         BulkTarget,
         msgspec.Meta(extra_json_schema={"examples": [{"filter": _FILTER}]}),
