@@ -48,6 +48,10 @@ BUSY: Final = Refused("busy")
 """Whether there is room could not be found out in time."""
 
 
+LINGERING: Final = Refused("job_lingering")
+"""A handler of the job runs on although its run is over: there would be two."""
+
+
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """What a request was answered with: by these it is answered again."""
 
@@ -151,7 +155,7 @@ class Group:
 
     For what an operator asks for of his own accord; whatever follows from money taken
     is never refused.  Without room the group is `Refused`, by the code of the limit or
-    `BUSY`.
+    `BUSY`; while an earlier handler of the job runs on somewhere, as `LINGERING`.
     """
     once: Once | None = None
     """The key under which it is asked for, if it has one."""

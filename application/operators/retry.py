@@ -4,6 +4,7 @@
  cancelled job    no record                             ► waiting, budget reset
  waiting job      later, or after a failure             ► due now, budget reset
  waiting job      due now, nothing spent                ► refused: of two the second
+ a job whose handler runs on past the end of its run    ► refused: never two at once
  anything else                                          ► refused
 
 The record that succeeded or was cancelled is final; so is a job that succeeded: it
@@ -90,6 +91,11 @@ def _remedy(what: str, stage: str) -> str:
         case _ if stage == HELD:
             return (
                 "it goes on when its gate opens; `counterfoil why` says what closes it"
+            )
+        case "lingering":
+            return (
+                "its handler runs on in a worker although its run is over; ask again "
+                "when it has returned, or stop that worker"
             )
         case "waiting" | "running" | "changing" | "pending" | "retrying":
             return "it runs without a person's help; `counterfoil why` says when"

@@ -20,7 +20,8 @@ from uuid import UUID
 
 import psycopg
 
-from application.unit import Group, Locked, Refused, Result, Written
+from application.unit import LINGERING, Group, Locked, Refused, Result, Written
+from domain.stream import StreamKind
 from infrastructure.errors import DatabaseUnavailableError
 from infrastructure.ids import new_id
 from infrastructure.once.keys import Taken, keep, take
@@ -58,6 +59,8 @@ SELECT stream_id, max(position)
 """
 
 _ROOM: Final = "SELECT counterfoil.room_for(%(tenant)s, 1, 1)"
+
+_LINGERS: Final = "SELECT counterfoil.is_lingering(%(jobs)s)"
 
 
 class Connections(Protocol):
@@ -233,9 +236,15 @@ class _Unit:
                 yield _Beside(rows, answer)
 
     def _keep_room(self, connection: Connection) -> None:
-        """Refuse what needs room and has none; room is kept until the commit."""
+        """Refuse what needs room and has none; room is kept until the commit.
+
+        Nor is a job let in whose earlier handler runs on: there would be two of them.
+        """
         for n, (group, answer) in enumerate(zip(self._groups, self._last, strict=True)):
             if not group.needs_room or isinstance(answer, Refused):
+                continue
+            if _lingers(connection, answer):
+                self._last[n] = LINGERING
                 continue
             if any(map(brings_to_life, answer)):
                 tenant = {"tenant": answer[0].tenant_id}
@@ -266,6 +275,15 @@ class _Unit:
             )
             for answer in self._last
         ]
+
+
+def _lingers(connection: Connection, answer: "tuple[Change, ...]") -> bool:
+    """Whether a handler still runs of a job that is changed, and not born."""
+    jobs = [it.ref.id for it in answer if it.ref.kind is StreamKind.JOB and it.expected]
+    if not jobs:
+        return False
+    ((lingers,),) = connection.execute(_LINGERS, {"jobs": jobs}).fetchall()
+    return bool(lingers)
 
 
 class _Beside(NamedTuple):

@@ -21,7 +21,8 @@ from infrastructure.telemetry.measures import LeaseLost
 from infrastructure.telemetry.pulse import Pulse
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+    from uuid import UUID
 
 _TICK_SECONDS: Final = 0.5
 _MISSED: Final = 3
@@ -51,6 +52,10 @@ class Heartbeat:
         self.every_seconds: float = HEARTBEAT_SECONDS
         self.roles: Sequence[str] = (JOBS,)
         """What this process does, as others are told."""
+        self.lingering: Callable[[], Sequence[UUID]] = tuple
+        """Returns jobs whose handler runs on although its run is over."""
+        self._told: Sequence[UUID] | None = ()
+        """Those that the others know of; None: of the ones that come to be now."""
         self._stop = threading.Event()
         self._thread = threading.Thread(
             target=self._loop, name="heartbeat", daemon=True
@@ -84,7 +89,7 @@ class Heartbeat:
                 continue
             try:
                 with connection:
-                    register(connection, self._owner, list(self._kinds), self.roles)
+                    self._register(connection)
                     self._beat(connection)
                     self._clock.look(connection)
                     self._until_stopped(connection)
@@ -119,14 +124,21 @@ class Heartbeat:
                 self._was_frozen = False
                 self._leases.are_kept.clear()
                 return
-            if self._leases.now() - self._beat_at >= self.every_seconds:
+            is_due = self._leases.now() - self._beat_at >= self.every_seconds
+            if is_due or self._told != self.lingering():
                 self._beat(connection)
                 self._clock.look(connection)
 
+    def _register(self, connection: Connection) -> None:
+        kinds, lingering = list(self._kinds), self.lingering()
+        register(connection, self._owner, kinds, self.roles, lingering)
+
     def _beat(self, connection: Connection) -> None:
-        since = self._leases.now()
+        since, lingering = self._leases.now(), self.lingering()
         held = [each for each in self._leases.all() if not each.is_lost]
-        for lost in self._leases.confirm(beat(connection, self._owner, held), since):
+        answers = beat(connection, self._owner, held, lingering)
+        self._told = lingering
+        for lost in self._leases.confirm(answers, since):
             emit("lease lost", job=str(lost.job.id), token=lost.job.token)
             measure(LeaseLost(lost.job.queue, "superseded"))
         self._beat_at = since
@@ -144,6 +156,7 @@ class Heartbeat:
         for held in self._leases.all():
             if held.is_overdue(now) and self._settler.put(held, TIMED_OUT):
                 # It may never return; until it does, its slot is taken.
+                self._told = None
                 emit(
                     "slot occupied",
                     job=str(held.job.id),

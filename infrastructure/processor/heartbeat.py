@@ -5,13 +5,18 @@ names volatile columns only, which no index holds, so it stays HOT (mechanisms 9
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
+from uuid import UUID
 
 import psycopg
 
 from application.roles import JOBS
+from application.unit import Group
 from domain.jobs.events import Owner
+from domain.stream import Change
 from infrastructure.postgres.database import Connection, transaction
+from infrastructure.postgres.groups.with_rows import GroupWithRows
 from infrastructure.postgres.heads.table import number, uuid
 from infrastructure.processor.leases import Confirmation, Held
 from infrastructure.telemetry import emit
@@ -50,9 +55,17 @@ SELECT h.stream_id,
 """
 
 _REGISTER: Final = """
-INSERT INTO counterfoil.workers (boot_id, host, pid, kinds, roles)
-VALUES (%(boot)s, %(host)s, %(pid)s, %(kinds)s, %(roles)s)
-ON CONFLICT (boot_id) DO UPDATE SET beat_at = counterfoil.now()
+INSERT INTO counterfoil.workers (boot_id, host, pid, kinds, roles, lingering)
+VALUES (%(boot)s, %(host)s, %(pid)s, %(kinds)s, %(roles)s, %(lingering)s::uuid[])
+ON CONFLICT (boot_id) DO UPDATE
+   SET beat_at = counterfoil.now(), lingering = excluded.lingering
+"""
+
+_LINGERS: Final = """
+UPDATE counterfoil.workers
+   SET lingering = array_append(lingering, %(job)s::uuid)
+ WHERE boot_id = %(boot)s
+   AND %(job)s::uuid <> ALL(lingering)
 """
 
 _DEREGISTER: Final = """
@@ -61,9 +74,14 @@ UPDATE counterfoil.workers SET stopped_at = counterfoil.now() WHERE boot_id = %(
 
 
 def beat(
-    connection: Connection, owner: Owner, held: Sequence[Held]
+    connection: Connection,
+    owner: Owner,
+    held: Sequence[Held],
+    lingering: Sequence[UUID] = (),
 ) -> list[Confirmation]:
     """Return what the database said about each held job, confirmed and committed.
+
+    `lingering` are jobs whose handler runs although its run is over.
 
     Raises:
         DatabaseUnavailableError: nothing is known to be confirmed.
@@ -75,19 +93,22 @@ def beat(
         "progresses": [each.take_progress() for each in held],
     }
     try:
-        return _beat(connection, owner, parameters)
+        return _beat(connection, owner, parameters, lingering)
     except psycopg.DataError as error:
         # A progress that PostgreSQL cannot store must not cost anybody's lease.
         emit("progress unstorable", error=type(error).__name__)
         bare = parameters | {"progresses": [None for _ in held]}
-        return _beat(connection, owner, bare)
+        return _beat(connection, owner, bare, lingering)
 
 
 def _beat(
-    connection: Connection, owner: Owner, parameters: Mapping[str, object]
+    connection: Connection,
+    owner: Owner,
+    parameters: Mapping[str, object],
+    lingering: Sequence[UUID],
 ) -> list[Confirmation]:
     with transaction(connection):
-        register(connection, owner, ())
+        register(connection, owner, (), lingering=lingering)
         rows = connection.execute(_BEAT, parameters, prepare=True).fetchall()
     return [
         Confirmation(
@@ -106,6 +127,7 @@ def register(
     owner: Owner,
     kinds: Sequence[str],
     roles: Sequence[str] = (JOBS,),
+    lingering: Sequence[UUID] = (),
 ) -> None:
     """Say that this process lives; kinds and roles are told once, at its start."""
     parameters = {
@@ -114,8 +136,38 @@ def register(
         "pid": owner.pid,
         "kinds": list(kinds),
         "roles": list(roles),
+        "lingering": list(lingering),
     }
     connection.execute(_REGISTER, parameters)
+
+
+@dataclass(frozen=True, slots=True)
+class Lingering:
+    """Says that a handler runs on, in the transaction that ends its run; see `Rows`.
+
+    Whoever retries the job is refused meanwhile (S20): a thread cannot be ended.  A
+    heartbeat takes it back once the handler has returned.
+    """
+
+    boot: UUID
+    job: UUID
+
+    def before(self, connection: Connection) -> None:
+        """See `Rows.before`."""
+
+    def after(
+        self, connection: Connection, changes: tuple[Change, ...], position: int
+    ) -> None:
+        """See `Rows.after`."""
+        del changes, position
+        connection.execute(_LINGERS, {"boot": self.boot, "job": self.job})
+
+
+def telling_what_lingers(group: Group, held: Held, boot: UUID | None) -> Group:
+    """Return the end of a run, which says so when its handler runs on."""
+    if boot is None or not held.lingers:
+        return group
+    return GroupWithRows.of(group, Lingering(boot, held.job.id))
 
 
 def deregister(connection: Connection, owner: Owner) -> None:

@@ -70,6 +70,11 @@ class Held:
             self.is_ended |= first
             return first
 
+    @property
+    def lingers(self) -> bool:
+        """Whether its handler runs on, whatever has ended the run."""
+        return self.begun_at is not None and not self.has_returned
+
     def run_ends_at(self) -> float:
         """Return when the hard deadline of the run is, in boot time."""
         begun = self.lease_ends_at if self.begun_at is None else self.begun_at

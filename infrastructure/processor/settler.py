@@ -28,6 +28,7 @@ from infrastructure.errors import CommitUnknownError, DatabaseUnavailableError
 from infrastructure.ids import new_id
 from infrastructure.postgres.batch_store import Connections
 from infrastructure.processor.figures import runs as figures
+from infrastructure.processor.heartbeat import telling_what_lingers
 from infrastructure.processor.leases import Held, Leases
 from infrastructure.processor.settling import (
     Claimed,
@@ -82,6 +83,7 @@ class Settler:
         self._in_doubt: UUID | None = None
         """Commit id of a set-based success whose answer was lost."""
         self._settling = 0
+        self.boot: UUID | None = None  # of the process whose handlers may run on
         self._endings: queue.SimpleQueue[Ended | None] = queue.SimpleQueue()
         self.pulse = Pulse("settle")
         self._thread = threading.Thread(target=self._loop, name="settler", daemon=True)
@@ -92,15 +94,13 @@ class Settler:
 
     def put(self, held: Held, ending: Ending) -> bool:
         """Whether the ending of a run was taken: the first one of a run counts."""
-        first = held.end()
-        if first:
+        if first := held.end():
             self._endings.put(Ended(held, ending, self._leases.now()))
         return first
 
     def give_back(self, held: Held, cause: str, wait_seconds: float = 0.0) -> bool:
         """Whether a run was given back: not once it has asked a provider."""
-        mine = held.end_unless_called()
-        if mine:
+        if mine := held.end_unless_called():
             back = Interrupted(cause=cause, wait_seconds=wait_seconds)
             self._endings.put(Ended(held, back, self._leases.now()))
         return mine
@@ -205,8 +205,7 @@ class Settler:
         while left:
             results = self._units.commit([self._group(each) for each in left])
             for ended, result in zip(left, results, strict=True):
-                replacement = self._told(ended, result)
-                if replacement is None:
+                if (replacement := self._told(ended, result)) is None:
                     self._drop(ended)
                 else:
                     ended.ending = replacement
@@ -256,7 +255,8 @@ class Settler:
             correlation_id=job.correlation_id,
             called_provider=ended.held.called_provider,
         )
-        return settlement(claimed, ended.ending, self._actor)
+        group = settlement(claimed, ended.ending, self._actor)
+        return telling_what_lingers(group, ended.held, self.boot)
 
     def _told(self, ended: Ended, result: Result) -> Ending | None:
         """Tell what became of an ending; return another one to settle instead."""

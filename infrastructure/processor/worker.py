@@ -90,11 +90,8 @@ class Worker:
         self._settler = Settler(
             database, self._units, self._leases, actor, self._slots.poke
         )
-        self._heartbeat = Heartbeat(
-            database, self.owner, kinds, self._leases, self._settler
-        )
-        self._heartbeat.every_seconds = options.heartbeat_seconds
-        self._heartbeat.roles = options.roles
+        self._settler.boot = self.owner.boot
+        self._heartbeat = self._heartbeat_of(database, kinds)
         self._cells = self._cells_of(options.suspects)
         self._claims = self._claims_of(database, kinds)
         self._listener = self._listener_of(database)
@@ -113,6 +110,13 @@ class Worker:
         self._rescue = threading.Thread(
             target=self._rescuing, name="rescue", daemon=True
         )
+
+    def _heartbeat_of(self, database: Database, kinds: Kinds) -> Heartbeat:
+        beats = Heartbeat(database, self.owner, kinds, self._leases, self._settler)
+        beats.every_seconds = self._options.heartbeat_seconds
+        beats.roles = self._options.roles
+        beats.lingering = self._slots.lingering
+        return beats
 
     def _cells_of(self, recipe: Recipe | None) -> Cells | None:
         return None if recipe is None else Cells(recipe, self._leases)

@@ -163,7 +163,7 @@ def test_s20_work_that_does_not_finish_is_cancelled(
 def test_s20_a_retry_while_its_handler_still_runs_never_yields_two(
     database: TestDatabase, start_worker: Start, gate: Gate, operator: Operator
 ) -> None:
-    """The run is over by its deadline; the thread is not, and keeps its slot."""
+    """The run is over by its deadline; the thread is not: who retries is told so."""
     connection = database.connect()
     worker = start_worker(deadline_seconds=1)
     job = enqueue(connection, "slow")
@@ -174,13 +174,12 @@ def test_s20_a_retry_while_its_handler_still_runs_never_yields_two(
     worker.events.wait_for("slot occupied", job=str(job))
     until(lambda: ends(connection, job) == ["cancelled"])
 
-    operator.retry(job)
-    for _ in range(3):
-        enqueue(connection, "noop")
-    until(lambda: n_waiting(connection) == 1)
-    assert history(connection, job)[-1] == "retried"
+    with pytest.raises(StateConflictError, match="stop that worker"):
+        operator.retry(job)
     first.answer("complete")
     worker.events.wait_for("slot free again", job=str(job))
+    until(lambda: is_quiet(connection))
+    operator.retry(job)
     second = gate.wait_call(job=job)
     second.answer("complete")
     until(lambda: is_over(connection))
@@ -188,9 +187,10 @@ def test_s20_a_retry_while_its_handler_still_runs_never_yields_two(
     assert ends(connection, job) == ["cancelled", "succeeded"]
 
 
-def n_waiting(connection: psycopg.Connection[Any]) -> int:
-    rows = connection.execute("SELECT count(*) FROM counterfoil.jobs").fetchall()
-    return int(rows[0][0])
+def is_quiet(connection: psycopg.Connection[Any]) -> bool:
+    """Return whether no worker says that a handler runs on."""
+    said = "SELECT 1 FROM counterfoil.workers WHERE lingering <> '{}'"
+    return not connection.execute(said).fetchall()
 
 
 def test_s20_cancels_that_race_with_the_end_leave_one_terminal_state(

@@ -9,6 +9,7 @@ the first heartbeat was answered.  SIGTERM stops it politely, with exit code 0.
 import faulthandler
 import json
 import os
+import select
 import signal
 import socket
 import sys
@@ -26,16 +27,20 @@ from domain.jobs.backoff import Backoff
 from domain.jobs.outcome import (
     Completed,
     Fail,
+    Gated,
     Outcome,
     Park,
     Retry,
     Snooze,
 )
 from domain.jobs.verdict import Budget
+from domain.maintenance.gates import MAINTENANCE_ACTIVE, PANEL
 from infrastructure.postgres.database import Database
 from infrastructure.processor.suspects.wire import Recipe
 from infrastructure.processor.worker import Worker, WorkerOptions
 from infrastructure.telemetry import listen
+from tests.crash.http.witness import note as witnessed
+from tests.crash.http.witness import noted
 from tests.crash.lawless import WAYS, Lawless
 from tests.fixtures.overlaps import note
 from tests.fixtures.workers import QUEUES, Args, kind
@@ -77,16 +82,19 @@ class Handlers:
 
     def slow(self, _args: Args, ctx: Context) -> Outcome:
         """Wait for the test's word."""
+        with self._called_in(ctx) as gate:
+            return _said(gate)
+
+    def _called_in(self, ctx: Context) -> socket.socket:
         told = {
             "job": str(ctx.job_id),
             "attempt": ctx.attempt,
             "token": ctx.token,
             "pid": self._options.get("worker", os.getpid()),
         }
-        with socket.create_connection(("127.0.0.1", self._options["gate"])) as gate:
-            gate.sendall(json.dumps(told).encode() + b"\n")
-            word = gate.makefile().readline().strip()
-        return OUTCOMES.get(word, Retry(code="gate_closed"))
+        gate = socket.create_connection(("127.0.0.1", self._options["gate"]))
+        gate.sendall(json.dumps(told).encode() + b"\n")
+        return gate
 
     def parking(self, _args: Args, _ctx: Context) -> Outcome:
         return Park(cause="told_to")
@@ -136,6 +144,25 @@ class Handlers:
         note(folder, os.getpid(), run, begins=False)
         return Completed()
 
+    def witnessed(self, args: Args, ctx: Context) -> Outcome:
+        """Wait for the test's word; with `n`, until somebody wants it to stop."""
+        folder, run = Path(self._options["witnesses"]), f"{ctx.job_id} {ctx.token}"
+        with noted(folder, os.getpid(), run), self._called_in(ctx) as gate:
+            has_heard = False
+            while not select.select([gate], [], [], 0.005)[0]:
+                if ctx.cancel_requested and not has_heard:
+                    witnessed(folder, os.getpid(), "hears", run)
+                    has_heard = True
+                    if args.n:
+                        return Retry(code="stopped")
+            return _said(gate)
+
+    def gated(self, _args: Args, ctx: Context) -> Outcome:
+        """Come to a closed gate."""
+        run = f"{ctx.job_id} {ctx.token}"
+        with noted(Path(self._options["witnesses"]), os.getpid(), run):
+            return Gated(gate=PANEL, cause=MAINTENANCE_ACTIVE)
+
     def kinds(self) -> list[AnyKind]:
         return [
             kind("noop", self.noop),
@@ -145,6 +172,13 @@ class Handlers:
             kind("slow", self.slow, budget=AT_ONCE, deadline_seconds=self._deadline),
             kind("heeding", self.heeding),
             kind("parking", self.parking),
+            kind("gated", self.gated),
+            kind(
+                "witnessed",
+                self.witnessed,
+                budget=AT_ONCE,
+                deadline_seconds=self._deadline,
+            ),
             kind(
                 "calling",
                 self.calling,
@@ -162,6 +196,12 @@ class Handlers:
                 deadline_seconds=self._deadline,
             ),
         ]
+
+
+def _said(gate: socket.socket) -> Outcome:
+    """Return the outcome of the test's word."""
+    word = gate.makefile().readline().strip()
+    return OUTCOMES.get(word, Retry(code="gate_closed"))
 
 
 @contextmanager
