@@ -11,8 +11,9 @@ from application.operators.refusals import About, Refusals
 from application.unit import Group, Ids, UnitOfWork, Written
 from domain.access.permissions import Permission
 from domain.errors import CounterfoilError
-from domain.operators.events import ActionRefused, PayloadViewed, Remark, evolve
-from domain.stream import Change, Ref, StreamKind
+from domain.operators.events import ActionRefused, PayloadViewed
+from domain.operators.remarks import remarked
+from domain.stream import Ref, StreamKind
 
 VIEW_PAYLOAD: Final = "view_payload"
 
@@ -57,13 +58,7 @@ class ViewPayload:
             position=held.position, stream=held.stream_id, type=held.type
         )
         ref = Ref(StreamKind.REMARK, self.ids())
-        change = Change(
-            ref=ref,
-            tenant_id=held.tenant_id,
-            expected=0,
-            events=(event,),
-            state=evolve(Remark(), event),
-        )
+        change = remarked(ref, held.tenant_id, event)
         group = Group(
             refs=(ref,),
             decide=lambda _locked, _now: (change,),

@@ -16,9 +16,13 @@ import msgspec
 
 from application.errors import ApplicationError
 from application.evidence.media import MEDIA, media_type_of
-from application.operators.deliveries.found import DELIVERY, find_delivery
+from application.operators.deliveries.found import (
+    DELIVERY,
+    about_delivery,
+    find_delivery,
+)
 from application.operators.instruction import Instruction, as_given
-from application.operators.refusals import About, Refusals, about_nothing
+from application.operators.refusals import Refusals
 from application.operators.taken import Deed, taken
 from application.ports import Streams
 from application.unit import Ids, UnitOfWork
@@ -117,16 +121,9 @@ class AddEvidence:
             refused = ActionRefused(
                 action=ACTION, target=as_given(key), code=error.code
             )
-            about = self._about(key, instruction)
+            about = about_delivery(self.streams, key, instruction)
             Refusals(self.units, self.ids).record(refused, instruction, about)
             raise
-
-    def _about(self, key: str, instruction: Instruction) -> About:
-        try:
-            head = find_delivery(self.streams, key, instruction).head
-        except ApplicationError:
-            return about_nothing(key, instruction)
-        return About(head.tenant_id, head.correlation_id)
 
     def _added(self, key: str, content: bytes, instruction: Instruction) -> Kept:
         instruction.require(Permission.DELIVERIES_DECIDE)

@@ -7,8 +7,9 @@ from application.errors import NotFoundError, StateConflictError
 from application.operators.instruction import Instruction, as_given
 from application.unit import Group, Ids, UnitOfWork
 from domain.access.permissions import Permission
-from domain.operators.events import ActionRefused, Remark, evolve
-from domain.stream import Change, Ref, StreamKind
+from domain.operators.events import ActionRefused
+from domain.operators.remarks import remarked
+from domain.stream import Ref, StreamKind
 
 DEFAULT_TENANT: Final = "default"
 
@@ -35,13 +36,7 @@ class Refusals:
             DatabaseUnavailableError: it is not known to be recorded.
         """
         ref = Ref(StreamKind.REMARK, self.ids())
-        change = Change(
-            ref=ref,
-            tenant_id=about.tenant_id,
-            expected=0,
-            events=(refused,),
-            state=evolve(Remark(), refused),
-        )
+        change = remarked(ref, about.tenant_id, refused)
         group = Group(
             refs=(ref,),
             decide=lambda _locked, _now: (change,),

@@ -29,7 +29,8 @@ from domain.goods.state import GoodsDelivery
 from domain.jobs.aggregate import Job
 from domain.maintenance.aggregate import MaintenanceWindow
 from domain.operators.actions import category_of
-from domain.operators.events import ActionTaken, OperatorEvent, Remark, evolve
+from domain.operators.events import ActionTaken, OperatorEvent
+from domain.operators.remarks import remarked
 from domain.order.aggregate import Order
 from domain.stream import Change, Ref, State, StreamKind
 
@@ -108,7 +109,7 @@ def record(
 
     def decide(locked: Locked, _now: Instant) -> tuple[Change, ...]:
         shown = _shown(deed, {ref: head.state for ref, head in locked.items()})
-        return (_remark(ref, tenant_id, taken(deed, shown, shown)),)
+        return (remarked(ref, tenant_id, taken(deed, shown, shown)),)
 
     (result,) = units.commit([Group((*deed.refs, ref), decide, meta)])
     if not isinstance(result, Written):
@@ -133,7 +134,7 @@ def _decided(
     before = {each: head.state for each, head in locked.items()}
     after = before | {each.ref: each.state for each in changes if each.events}
     event = taken(deed, _shown(deed, before), _shown(deed, after))
-    return (*changes, _remark(ref, _tenant(deed, locked, changes), event))
+    return (*changes, remarked(ref, _tenant(deed, locked, changes), event))
 
 
 def _tenant(deed: Deed, locked: Locked, changes: tuple[Change, ...]) -> str:
@@ -142,16 +143,6 @@ def _tenant(deed: Deed, locked: Locked, changes: tuple[Change, ...]) -> str:
     owned = born | {ref: head.tenant_id for ref, head in locked.items()}
     found = (owned[ref] for ref in (*deed.refs, *owned) if ref in owned)
     return next(found, DEFAULT_TENANT)
-
-
-def _remark(ref: Ref, tenant_id: str, event: ActionTaken) -> Change:
-    return Change(
-        ref=ref,
-        tenant_id=tenant_id,
-        expected=0,
-        events=(event,),
-        state=evolve(Remark(), event),
-    )
 
 
 def _shown(deed: Deed, states: Mapping[Ref, State]) -> JsonObject:

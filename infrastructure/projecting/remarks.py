@@ -7,8 +7,9 @@ import msgspec
 
 from application.unit import Group
 from domain.event import Meta
-from domain.operators.events import ActionTaken, OperatorEvent, Remark, evolve
-from domain.stream import Change, Ref, StreamKind
+from domain.operators.events import ActionTaken, OperatorEvent
+from domain.operators.remarks import remarked
+from domain.stream import Ref, StreamKind
 from infrastructure.ids import new_id
 from infrastructure.postgres.appending import write
 from infrastructure.postgres.database import Connection
@@ -43,23 +44,13 @@ def remark(
             meta = msgspec.structs.replace(meta, action=each.action)
     ids = (*(new_id() for _ in events[1:]), stream_id)
     changes = tuple(
-        _born(Ref(StreamKind.REMARK, id_), tenant_id, each)
+        remarked(Ref(StreamKind.REMARK, id_), tenant_id, each)
         for id_, each in zip(ids, events, strict=True)
     )
     refs = tuple(each.ref for each in changes)
     group = Group(refs, lambda _locked, _now: changes, meta)
     # The stream is new, so its id tells this transaction from any other.
     return write(connection, [(group, changes)], stream_id)[stream_id]
-
-
-def _born(ref: Ref, tenant_id: str, event: OperatorEvent) -> Change:
-    return Change(
-        ref=ref,
-        tenant_id=tenant_id,
-        expected=0,
-        events=(event,),
-        state=evolve(Remark(), event),
-    )
 
 
 def last(connection: Connection) -> int:

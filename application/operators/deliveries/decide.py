@@ -27,12 +27,13 @@ from application.operators.deliveries.found import (
     DELIVERY,
     Found,
     Reviews,
+    about_delivery,
     find_delivery,
 )
 from application.operators.deliveries.refused import refusal
 from application.operators.deliveries.verdict import GONE, Said, Verdict
 from application.operators.instruction import Instruction, as_given
-from application.operators.refusals import About, Refusals, about_nothing
+from application.operators.refusals import Refusals
 from application.operators.taken import Deed, done, on_record
 from application.policies import GOODS_DELIVERY, goods_key_of
 from application.ports import Streams
@@ -105,7 +106,7 @@ class DecideReview:
         except (ApplicationError, DomainError) as error:
             target = as_given(said.delivery)
             refused = ActionRefused(action=ACTION, target=target, code=error.code)
-            about = self._about(said.delivery, instruction)
+            about = about_delivery(self.streams, said.delivery, instruction)
             Refusals(self.units, self.ids).record(refused, instruction, about)
             raise
 
@@ -117,13 +118,6 @@ class DecideReview:
         """
         found = find_delivery(self.streams, key, instruction)
         return _stands(found, (), self.streams.last_position([found.ref.id]))
-
-    def _about(self, key: str, instruction: Instruction) -> About:
-        try:
-            head = find_delivery(self.streams, key, instruction).head
-        except ApplicationError:
-            return about_nothing(key, instruction)
-        return About(head.tenant_id, head.correlation_id)
 
     def _decided(self, said: Said, instruction: Instruction) -> Decided:
         instruction.require(Permission.DELIVERIES_DECIDE)

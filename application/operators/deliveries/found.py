@@ -9,6 +9,7 @@ import msgspec
 
 from application.errors import NotFoundError
 from application.operators.instruction import Instruction
+from application.operators.refusals import About, about_nothing
 from application.ports import Streams
 from application.unit import Head
 from domain.event import Actor, Instant
@@ -70,3 +71,12 @@ def find_delivery(streams: Streams, key: str, instruction: Instruction) -> Found
     if not instruction.sees(head.tenant_id):
         raise NotFoundError(DELIVERY, key)
     return Found(ref, head, head.state)
+
+
+def about_delivery(streams: Streams, key: str, instruction: Instruction) -> About:
+    """Return where a refusal belongs: with the delivery, if they have such a one."""
+    try:
+        head = find_delivery(streams, key, instruction).head
+    except NotFoundError:
+        return about_nothing(key, instruction)
+    return About(head.tenant_id, head.correlation_id)

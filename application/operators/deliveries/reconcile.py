@@ -20,9 +20,14 @@ from application.errors import (
 )
 from application.goods.port import Providers, Unconfigured
 from application.once.commit import commit_once, making
-from application.operators.deliveries.found import DELIVERY, Found, find_delivery
+from application.operators.deliveries.found import (
+    DELIVERY,
+    Found,
+    about_delivery,
+    find_delivery,
+)
 from application.operators.instruction import Instruction, as_given
-from application.operators.refusals import About, Refusals, about_nothing
+from application.operators.refusals import Refusals
 from application.operators.taken import Deed, on_record
 from application.policies import GOODS_RECONCILE, goods_key_of, reconcile
 from application.ports import Streams
@@ -89,16 +94,9 @@ class ReconcileDelivery:
         except ApplicationError as error:
             target = as_given(key)
             refused = ActionRefused(action=ACTION, target=target, code=error.code)
-            about = self._about(key, instruction)
+            about = about_delivery(self.streams, key, instruction)
             Refusals(self.units, self.ids).record(refused, instruction, about)
             raise
-
-    def _about(self, key: str, instruction: Instruction) -> About:
-        try:
-            head = find_delivery(self.streams, key, instruction).head
-        except ApplicationError:
-            return about_nothing(key, instruction)
-        return About(head.tenant_id, head.correlation_id)
 
     def _asked(self, key: str, instruction: Instruction) -> Asked:
         instruction.require(Permission.DELIVERIES_WRITE)

@@ -31,9 +31,8 @@ from domain.operators.actions import LETTER_ACKNOWLEDGED, LETTER_DISMISSED
 from domain.operators.events import (
     LetterAcknowledged,
     LetterDismissed,
-    Remark,
-    evolve,
 )
+from domain.operators.remarks import remarked
 from domain.stream import Change, Ref, StreamKind
 
 
@@ -113,19 +112,7 @@ def _decide(
     if letter is None or not is_dead:
         return Refused(told)
     ref, tenant = Ref(StreamKind.REMARK, ids()), locked[letter].tenant_id
-    return (_said(ref, say(letter=letter.id), tenant),)
-
-
-def _said(
-    ref: Ref, event: LetterAcknowledged | LetterDismissed, tenant_id: str
-) -> Change:
-    return Change(
-        ref=ref,
-        tenant_id=tenant_id,
-        expected=0,
-        events=(event,),
-        state=evolve(Remark(), event),
-    )
+    return (remarked(ref, tenant, say(letter=letter.id)),)
 
 
 def _remedy(what: str, stage: str) -> str:
