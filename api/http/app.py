@@ -99,7 +99,7 @@ def _call(request: Request[Any, Any, Any]) -> Call:
         surface=surface,
         request_id=request.scope["state"]["request_id"],
         needs_reason=(
-            declared.is_change and declared.is_reasoned and surface in OPERATORS
+            declared.is_recorded and declared.is_reasoned and surface in OPERATORS
         ),
         request=request,
     )

@@ -74,10 +74,20 @@ class Declaration(msgspec.Struct, frozen=True, kw_only=True):
     """Other statuses of success: 202 where something may have to be waited for."""
     media: tuple[str, ...] = ()
     """Media types of a body that is no JSON, taken as `body: bytes`; none: JSON."""
+    gives: tuple[str, ...] = ()
+    """Media types of an answer that is no JSON; none: JSON."""
+    is_look: bool = False
+    """Whether it tells what is on record as a look before it is told: a reason is
+    needed, and a process that may write."""
     is_open: bool = False
     """Whether no credential is asked for: signing in, hooks, `/v1/ready`."""
     is_reasoned: bool = True
     """Whether a change on `/v1/panel` and `/v1/admin` needs a reason."""
+
+    @property
+    def is_recorded(self) -> bool:
+        """Whether it leaves something in the log: a change, or a look."""
+        return self.is_change or self.is_look
 
 
 class Declared(TypedDict, total=False):
@@ -88,6 +98,8 @@ class Declared(TypedDict, total=False):
     """200 when nothing else is said."""
     also: tuple[int, ...]
     media: tuple[str, ...]
+    gives: tuple[str, ...]
+    is_look: bool
     key: Key
     match: Match
     problems: tuple[str, ...]
@@ -127,6 +139,8 @@ def route(
             query=query,
             also=declared.get("also", ()),
             media=declared.get("media", ()),
+            gives=declared.get("gives", ()),
+            is_look=declared.get("is_look", False),
             is_open=declared.get("is_open", False),
             is_reasoned=declared.get("is_reasoned", True),
         )

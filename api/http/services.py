@@ -9,6 +9,7 @@ from application.access.looks import ViewPayload
 from application.bulk.request import RequestBulk
 from application.bulk.steer import SteerBulk
 from application.evidence.add import AddEvidence
+from application.evidence.look import LookAtEvidence
 from application.intake.intake import Intake
 from application.once.answers import Answers
 from application.operators.drifts import ReconcileDrift
@@ -109,6 +110,11 @@ class HttpServices(Services, Protocol):
     @property
     def add_evidence(self) -> AddEvidence:
         """Adds files to deliveries."""
+        ...
+
+    @property
+    def look_at_evidence(self) -> LookAtEvidence:
+        """Shows files of deliveries, each look on record."""
         ...
 
     @property

@@ -7,15 +7,18 @@ that no row names.
 """
 
 import hashlib
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, Protocol
-from uuid import UUID
-
-import msgspec
+from typing import Final
 
 from application.errors import ApplicationError
 from application.evidence.media import MEDIA, media_type_of
+from application.evidence.port import (
+    Evidence,
+    EvidenceBook,
+    EvidenceFiles,
+    Kept,
+    shown,
+)
 from application.operators.deliveries.found import (
     DELIVERY,
     about_delivery,
@@ -27,7 +30,6 @@ from application.operators.taken import Deed, taken
 from application.ports import Streams
 from application.unit import Ids, UnitOfWork
 from domain.access.permissions import Permission
-from domain.event import Instant, JsonObject, Meta
 from domain.operators.actions import EVIDENCE_ADDED
 from domain.operators.events import ActionRefused, ActionTaken
 
@@ -45,54 +47,6 @@ class MediaTypeError(ApplicationError):
         super().__init__(
             f"{self.code}: by its own bytes it is none of: {', '.join(MEDIA)}"
         )
-
-
-class Evidence(msgspec.Struct, frozen=True, kw_only=True):
-    """One file that was added to a delivery."""
-
-    tenant_id: str
-    delivery: UUID
-    sha256: bytes
-    size_bytes: int
-    media_type: str
-    added_by: str
-    added_at: Instant | None = None
-    """Set by the database."""
-
-
-class Kept(msgspec.Struct, frozen=True):
-    """A file as it is on record, and whether it is so only now."""
-
-    evidence: Evidence
-    is_new: bool
-
-
-class EvidenceFiles(Protocol):
-    """Keeps files by their digests."""
-
-    def keep(self, sha256: bytes, content: bytes) -> None:
-        """Return when it is on the disk, and its name too.
-
-        Raises:
-            EvidenceUnwritableError: it is not.
-        """
-        ...
-
-
-type Telling = Callable[[bool], ActionTaken]
-"""Returns what goes on record, given whether the file is new."""
-
-
-class EvidenceBook(Protocol):
-    """Keeps which files belong to which delivery."""
-
-    def add(self, evidence: Evidence, told: Telling, meta: Meta) -> Kept:
-        """Commit it with the action; one that is there stays as it is.
-
-        Raises:
-            DatabaseUnavailableError: nothing is known to be kept.
-        """
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,16 +99,8 @@ class AddEvidence:
         )
 
         def told(is_new: bool) -> ActionTaken:  # noqa: FBT001 - see `Telling`
-            after = _shown(evidence)
+            after = shown(evidence)
             return taken(deed, {} if is_new else after, after)
 
         meta = instruction.meta(found.head.correlation_id)
         return self.book.add(evidence, told, meta)
-
-
-def _shown(evidence: Evidence) -> JsonObject:
-    return {
-        "sha256": evidence.sha256.hex(),
-        "media_type": evidence.media_type,
-        "size_bytes": evidence.size_bytes,
-    }

@@ -97,10 +97,18 @@ def on_record(group: Group, deed: Deed, remark: UUID) -> Group:
     )
 
 
-def record(
-    units: UnitOfWork, ids: Ids, deed: Deed, tenant_id: str, meta: Meta
+def record(  # noqa: PLR0913 - what a record is made of
+    units: UnitOfWork,
+    ids: Ids,
+    deed: Deed,
+    tenant_id: str,
+    meta: Meta,
+    *,
+    told: JsonObject | None = None,
 ) -> Written:
-    """Commit that a deed was asked for, and was so already: the heads are read here.
+    """Commit that a deed was asked for, and changed nothing: the heads are read here.
+
+    `told` is shown beside them.
 
     Raises:
         DatabaseUnavailableError: it is not known to be recorded.
@@ -108,7 +116,8 @@ def record(
     ref = Ref(StreamKind.REMARK, ids())
 
     def decide(locked: Locked, _now: Instant) -> tuple[Change, ...]:
-        shown = _shown(deed, {ref: head.state for ref, head in locked.items()})
+        heads = _shown(deed, {ref: head.state for ref, head in locked.items()})
+        shown = {**(told or {}), **heads}
         return (remarked(ref, tenant_id, taken(deed, shown, shown)),)
 
     (result,) = units.commit([Group((*deed.refs, ref), decide, meta)])

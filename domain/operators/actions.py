@@ -22,6 +22,7 @@ REVIEW_RESOLVED: Final = "panel.goods.review_resolved"
 REVIEW_PROPOSED: Final = "goods.review_proposed"
 """Another person has to agree."""
 EVIDENCE_ADDED: Final = "goods.evidence_added"
+EVIDENCE_VIEWED: Final = "goods.evidence_viewed"
 
 LETTER_ACKNOWLEDGED: Final = "dead_letter.acknowledged"
 LETTER_DISMISSED: Final = "dead_letter.dismissed"
@@ -82,6 +83,7 @@ _OF_MONEY: Final = frozenset(
         REVIEW_RESOLVED,
         REVIEW_PROPOSED,
         EVIDENCE_ADDED,
+        EVIDENCE_VIEWED,
         CALLBACK_REPLAYED,
         PROVIDER_CONFIGURED,
         PROVIDER_ENABLED,

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from application.access.access import Access
 from application.access.looks import ViewPayload
@@ -9,6 +10,7 @@ from application.bulk.request import RequestBulk
 from application.bulk.steer import SteerBulk
 from application.callbacks.all import Callbacks
 from application.evidence.add import AddEvidence
+from application.evidence.look import LookAtEvidence
 from application.front_door import RefundOne, SettleOne
 from application.intake.intake import Intake
 from application.job_kinds import Kinds
@@ -44,7 +46,8 @@ from infrastructure.postgres.database import Database
 from infrastructure.projecting.builds.builds import Builds
 from infrastructure.projecting.waiting import PATIENCE_SECONDS, at_least
 from infrastructure.queues.wiring import control_queues_over, drain_worker_over
-from infrastructure.reviews.evidence import evidence_over
+from infrastructure.reviews.evidence import evidence_over, look_at_evidence_over
+from infrastructure.reviews.files import EvidenceUnreadableError
 from infrastructure.telemetry import emit
 from infrastructure.telemetry.requests import Requests
 from projections.event_log import EventLog
@@ -213,8 +216,12 @@ class Services:
         return translated(error)
 
     def fault(self, request_id: str, error: Exception) -> None:
-        """Tell the log of a fault of ours; neither its words nor its data (I12)."""
-        emit("request failed", request_id=request_id, error=where(error))
+        """Tell the log of a fault of ours; neither its words nor its data (I12).
+
+        What we say ourselves of a file of evidence is safe, and names the file.
+        """
+        detail = str(error) if isinstance(error, EvidenceUnreadableError) else None
+        emit("request failed", request_id=request_id, error=where(error), detail=detail)
 
     def at_least(self, position: int | None) -> AtLeast | None:
         """Return what lets one read wait for a position; None: it need not."""
@@ -225,8 +232,16 @@ class Services:
     @property
     def add_evidence(self) -> AddEvidence:
         """Adds files to deliveries; they lie beside the journal."""
-        folder = self.guarding.journal.path.parent
-        return evidence_over(self.database, self.parts.units, folder)
+        return evidence_over(self.database, self.parts.units, self._data_dir)
+
+    @property
+    def look_at_evidence(self) -> LookAtEvidence:
+        """Shows files of deliveries, each look on record."""
+        return look_at_evidence_over(self.database, self.parts.units, self._data_dir)
+
+    @property
+    def _data_dir(self) -> Path:
+        return self.guarding.journal.path.parent
 
     @property
     def limit_providers(self) -> LimitProviders:

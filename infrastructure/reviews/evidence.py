@@ -1,15 +1,19 @@
 """Which files belong to which delivery (see `EvidenceBook`)."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
+from uuid import UUID
 
-from application.evidence.add import AddEvidence, Evidence, Kept, Telling
+from application.evidence.add import AddEvidence
+from application.evidence.look import LookAtEvidence
+from application.evidence.port import Evidence, Kept, Telling
 from application.unit import UnitOfWork
 from domain.event import Meta
 from infrastructure.ids import new_id
 from infrastructure.postgres.batch_store import Connections
-from infrastructure.postgres.database import transaction
-from infrastructure.postgres.heads.table import instant, number, text
+from infrastructure.postgres.database import Connection, transaction
+from infrastructure.postgres.heads.table import instant, number, text, uuid
 from infrastructure.postgres.streams import PostgresStreams
 from infrastructure.projecting.remarks import remark
 from infrastructure.reviews.files import FolderOfEvidence
@@ -22,9 +26,11 @@ ON CONFLICT (delivery_id, sha256) DO NOTHING
 RETURNING 1
 """
 _READ: Final = """
-SELECT tenant_id, size_bytes, media_type, added_by, added_at
+SELECT tenant_id, delivery_id, encode(sha256, 'hex'), size_bytes, media_type, added_by,
+       added_at
   FROM counterfoil.delivery_evidence
- WHERE delivery_id = %(delivery)s
+ WHERE tenant_id = %(tenant_id)s
+   AND delivery_id = %(delivery)s
    AND sha256 = %(sha256)b
 """
 
@@ -48,21 +54,33 @@ class PostgresEvidenceBook:
         }
         with self._connections.connection() as connection, transaction(connection):
             is_new = connection.execute(_INSERT, row).fetchone() is not None
-            ((tenant, size, media, by, at),) = connection.execute(
-                _READ, row, binary=True
-            ).fetchall()
+            (kept,) = _found(connection, row)
             event = told(is_new)
             remark(connection, event, meta, new_id(), evidence.tenant_id)
-        kept = Evidence(
+        return Kept(kept, is_new)
+
+    def find(self, tenant_id: str, delivery: UUID, sha256: bytes) -> Evidence | None:
+        """See `EvidenceBook.find`."""
+        row = {"tenant_id": tenant_id, "delivery": delivery, "sha256": sha256}
+        with self._connections.connection() as connection:
+            return next(iter(_found(connection, row)), None)
+
+
+def _found(connection: Connection, asked: Mapping[str, object]) -> Sequence[Evidence]:
+    """Return the file of a tenant's delivery that has the digest, if it has one."""
+    rows = connection.execute(_READ, asked, binary=True).fetchall()
+    return [
+        Evidence(
             tenant_id=text(tenant),
-            delivery=evidence.delivery,
-            sha256=evidence.sha256,
+            delivery=uuid(delivery),
+            sha256=bytes.fromhex(text(sha256)),
             size_bytes=number(size),
             media_type=text(media),
             added_by=text(by),
             added_at=instant(at),
         )
-        return Kept(kept, is_new)
+        for tenant, delivery, sha256, size, media, by, at in rows
+    ]
 
 
 def evidence_over(
@@ -70,6 +88,19 @@ def evidence_over(
 ) -> AddEvidence:
     """Return what adds files on behalf of people, over one database and one folder."""
     return AddEvidence(
+        streams=PostgresStreams(connections),
+        files=FolderOfEvidence(data_dir),
+        book=PostgresEvidenceBook(connections),
+        units=units,
+        ids=new_id,
+    )
+
+
+def look_at_evidence_over(
+    connections: Connections, units: UnitOfWork, data_dir: Path
+) -> LookAtEvidence:
+    """Return what shows files to people, over one database and one folder."""
+    return LookAtEvidence(
         streams=PostgresStreams(connections),
         files=FolderOfEvidence(data_dir),
         book=PostgresEvidenceBook(connections),

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import stat
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -26,6 +27,19 @@ class EvidenceUnwritableError(InfrastructureError):
         )
 
 
+class EvidenceUnreadableError(InfrastructureError):
+    """A file that is on record is not on the disk as it was kept."""
+
+    code = "evidence_unreadable"
+
+    def __init__(self, sha256: bytes, told: str) -> None:
+        """Name the file, and say what is wrong with it."""
+        super().__init__(
+            f"{self.code}: {sha256.hex()} {told}; restore it from the backup of the "
+            "folder of evidence, or add the same file to the delivery again"
+        )
+
+
 class FolderOfEvidence:
     """See `EvidenceFiles`."""
 
@@ -45,6 +59,32 @@ class FolderOfEvidence:
         except OSError as error:
             told = error.strerror or type(error).__name__
             raise EvidenceUnwritableError(told) from error
+
+    def read(self, sha256: bytes, size_bytes: int) -> bytes:
+        """See `EvidenceFiles.read`."""
+        try:
+            content = _regular(self.path / sha256.hex(), size_bytes)
+        except FileNotFoundError:
+            raise EvidenceUnreadableError(sha256, "is not in the folder") from None
+        except OSError as error:
+            told = error.strerror or type(error).__name__
+            raise EvidenceUnreadableError(sha256, f"cannot be read ({told})") from error
+        if content is None or hashlib.sha256(content).digest() != sha256:
+            raise EvidenceUnreadableError(sha256, "has changed since it was kept")
+        return content
+
+
+def _regular(file: Path, size_bytes: int) -> bytes | None:
+    """Return a file's content; None: it is no file of that size.
+
+    Nothing that lies there in its place is followed, waited for, or read whole.
+    """
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    with os.fdopen(os.open(file, flags), "rb") as opened:
+        status = os.fstat(opened.fileno())
+        if not stat.S_ISREG(status.st_mode) or status.st_size != size_bytes:
+            return None
+        return opened.read(size_bytes)
 
 
 def _holds(file: Path, sha256: bytes) -> bool:

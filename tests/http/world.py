@@ -17,6 +17,8 @@ from tests.fixtures.read_models import project
 from tests.operators.deliveries.goods import Shop
 from tests.operators.world import World as Installed
 
+RECEIPT = b"the provider's ledger has no purchase for anna_b"
+
 NOBODYS = UUID("0197d3a0-0000-7000-8000-0000000000ff")
 """The id of nothing."""
 
@@ -96,6 +98,7 @@ def lived_in(api: Api) -> Generator[World]:
         installed = Installed(database, connection)
         operation, _ = installed.operation("ann")
         delivery = Shop(installed).review()
+    receipt = api.services.add_evidence(str(delivery), RECEIPT, SHELL)
     entitlement = installed.streams.entitlement_of("default", "ann", 1)
     assert entitlement is not None
     bulk, token = _bulk(api), _token(api)
@@ -110,6 +113,7 @@ def lived_in(api: Api) -> Generator[World]:
             "entitlement_id": [f"ent_{entitlement[0].id}"],
             "letter_id": [f"dlv_{delivery}"],
             "delivery_id": [f"dlv_{delivery}"],
+            "digest": [receipt.evidence.sha256.hex()],
             "callback_id": [f"cbk_{row[0]}" for row in callbacks],
             "queue": ["bulk", "default"],
             "projection": ["jobs", "drifts"],

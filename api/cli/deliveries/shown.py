@@ -34,6 +34,9 @@ def show_evidence(found: Evidence, *, four_eyes: bool) -> None:
     show_events(found.events)
     for job in found.jobs:
         say(f"job {job.job_id}: {job.kind}, {job.state}")
+    for file in found.files:
+        size = f"{file.media_type}, {file.size_bytes:,} bytes"
+        say(f"file {file.sha256}: {size}, of {file.added_by} {at(file.added_at)}")
     say("", "What you may do now")
     possible = choices(found, four_eyes=four_eyes)
     if not possible:

@@ -42,7 +42,7 @@ async def admit(connection: Connection, handler: BaseRouteHandler) -> None:
         )
         connection.scope["state"][PRINCIPAL] = principal
     _refuse_unknown_parameters(connection, declared)
-    if declared.is_change and services.is_read_only:
+    if declared.is_recorded and services.is_read_only:
         detail = "this process was started with COUNTERFOIL_READ_ONLY=1"
         headers = {"Retry-After": "60"}
         raise ProblemError(JOBS_UNAVAILABLE, detail, headers=headers)

@@ -46,11 +46,13 @@ def _of_all(operation: Operation) -> Iterator[str]:
         )
     if any(each.where == "path" for each in operation.parameters()):
         yield catalogue.NOT_FOUND
+    if declared.is_recorded:
+        yield catalogue.JOBS_UNAVAILABLE
     if declared.is_change:
-        yield from (catalogue.JOBS_UNAVAILABLE, catalogue.PAYLOAD_TOO_LARGE)
+        yield catalogue.PAYLOAD_TOO_LARGE
     if operation.body is not None:
         yield catalogue.UNSUPPORTED_MEDIA_TYPE
-    if declared.is_change and declared.is_reasoned and surface in OPERATORS:
+    if declared.is_recorded and declared.is_reasoned and surface in OPERATORS:
         yield catalogue.REASON_REQUIRED
     if declared.key is not Key.NONE:
         yield from ("idempotency_key_reused", "idempotency_in_progress")

@@ -36,6 +36,7 @@ _SCHEMES: Final = {
         "description": "A person's session; changes want `X-CSRF-Token` beside it.",
     },
 }
+_RAW: Final = {"schema": {"type": "string", "format": "binary"}}
 _NEITHER_BODY_NOR_TYPE: Final = frozenset({204})
 _FOR_ALL: Final = {
     "X-Request-ID": {
@@ -120,8 +121,7 @@ def _operation(operation: Operation, components: dict[str, Any]) -> dict[str, An
             "content": {"application/json": _content(operation.body, components)},
         }
     if declared.media:
-        raw: dict[str, Any] = {"schema": {"type": "string", "format": "binary"}}
-        content = dict.fromkeys(declared.media, raw)
+        content = dict.fromkeys(declared.media, _RAW)
         made["requestBody"] = {"required": True, "content": content}
     if declared.permission is not None:
         made["x-permission"] = declared.permission.value
@@ -142,6 +142,8 @@ def _success(
     if operation.is_stream:
         schema = {"type": "string"}
         made["content"] = {"text/event-stream": {"schema": schema}}
+    elif operation.declared.gives:
+        made["content"] = dict.fromkeys(operation.declared.gives, _RAW)
     elif operation.answer is not None and status not in _NEITHER_BODY_NOR_TYPE:
         content = _content(operation.answer, components)
         made["content"] = {"application/json": content}
@@ -181,7 +183,7 @@ def _headers(operation: Operation) -> Iterator[dict[str, Any]]:
             {"type": "string"},
             needed=declared.match is Match.REQUIRED,
         )
-    if declared.is_change and declared.is_reasoned and not declared.is_open:
+    if declared.is_recorded and declared.is_reasoned and not declared.is_open:
         yield _header(
             "X-Operator-Reason",
             "Why, percent-encoded UTF-8 of 1 to 400 characters",

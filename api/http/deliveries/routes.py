@@ -10,12 +10,12 @@ from litestar.params import FromPath, JSONBody, RawBody
 
 from api.http.call import Call
 from api.http.deliveries.bodies import DecisionRequest
+from api.http.deliveries.evidence import GIVEN, EvidenceView, given_file
 from api.http.deliveries.views import (
     DecisionView,
-    EvidenceView,
     ReconcilingView,
+    added_view,
     decision_view,
-    evidence_view,
     reconciling_view,
 )
 from api.http.keyed import Made, answered
@@ -129,7 +129,28 @@ def add_evidence(
     """
     id_ = given(delivery_id, Prefix.DELIVERY)
     kept = call.services.add_evidence(str(id_), body, call.instruction())
-    return evidence_view(kept)
+    return added_view(call.surface, kept)
+
+
+@route(
+    "GET",
+    "/deliveries/{delivery_id:str}/evidence/{digest:str}",
+    permission=Permission.DELIVERIES_READ,
+    is_look=True,
+    gives=GIVEN,
+    problems=("evidence_unreadable",),
+)
+def look_at_evidence(
+    delivery_id: FromPath[str], digest: FromPath[str], call: NamedDependency[Call]
+) -> Response[bytes]:
+    """Give a file that was added to a delivery, as it was added or not at all.
+
+    To be downloaded, under its digest.  Who looks says why, and the look is on record
+    before anything is told.
+    """
+    id_ = given(delivery_id, Prefix.DELIVERY)
+    seen = call.services.look_at_evidence(str(id_), digest, call.instruction())
+    return given_file(seen)
 
 
 def routes(surface: Surface) -> Sequence[HTTPRouteHandler]:
@@ -137,4 +158,6 @@ def routes(surface: Surface) -> Sequence[HTTPRouteHandler]:
     if surface not in OPERATORS:
         return ()
     both = (reconcile_delivery, decide_delivery)
-    return (*both, add_evidence) if surface is Surface.PANEL else both
+    if surface is not Surface.PANEL:
+        return both
+    return (*both, add_evidence, look_at_evidence)

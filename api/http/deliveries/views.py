@@ -3,12 +3,13 @@
 import msgspec
 from litestar import Response
 
+from api.http.deliveries.evidence import EvidenceView, evidence_view
 from api.http.keyed import Made
 from api.http.surface import Surface
 from api.http.wire.ids import Prefix, told
 from api.http.wire.match import etag
-from api.http.wire.values import Moment, Position, moment_if, position
-from application.evidence.add import Kept
+from api.http.wire.values import Position, position
+from application.evidence.port import Kept
 from application.operators.deliveries.decide import Decided
 
 
@@ -33,29 +34,13 @@ class ReconcilingView(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
     job_id: str
 
 
-class EvidenceView(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A file that was added to a delivery."""
-
-    delivery_id: str
-    sha256: str
-    size_bytes: int
-    media_type: str
-    added_by: str
-    added_at: Moment | None
-
-
-def evidence_view(kept: Kept) -> Response[EvidenceView]:
+def added_view(surface: Surface, kept: Kept) -> Response[EvidenceView]:
     """Return the file as it is on record; 200 when it was so already."""
     evidence = kept.evidence
-    view = EvidenceView(
-        delivery_id=told(Prefix.DELIVERY, evidence.delivery),
-        sha256=evidence.sha256.hex(),
-        size_bytes=evidence.size_bytes,
-        media_type=evidence.media_type,
-        added_by=evidence.added_by,
-        added_at=moment_if(evidence.added_at),
-    )
-    return Response(view, status_code=201 if kept.is_new else 200)
+    sha256 = evidence.sha256.hex()
+    view = evidence_view(surface, evidence.delivery, sha256, evidence)
+    headers = {"Location": view.links.self} if view.links.self else None
+    return Response(view, status_code=201 if kept.is_new else 200, headers=headers)
 
 
 def decision_view(decided: Decided, made: Made) -> Response[DecisionView]:

@@ -64,6 +64,7 @@ _403: Final = HTTPStatus.FORBIDDEN
 _409: Final = HTTPStatus.CONFLICT
 _422: Final = HTTPStatus.UNPROCESSABLE_ENTITY
 _429: Final = HTTPStatus.TOO_MANY_REQUESTS
+_500: Final = HTTPStatus.INTERNAL_SERVER_ERROR
 _503: Final = HTTPStatus.SERVICE_UNAVAILABLE
 
 
@@ -111,7 +112,6 @@ PROBLEMS: Final = _by_code(
         ProblemType("purchases_spent", _409, "Its purchases are spent"),
         ProblemType("lookup_unsupported", _409, "The provider cannot be asked"),
         ProblemType("provider_unconfigured", _409, "The provider is not configured"),
-        ProblemType("self_approval", _403, "Another person has to agree"),
         ProblemType("not_pausable", _409, "It does not rest, or rests already"),
         ProblemType("order_busy", _409, "Somebody holds the order's key"),
         ProblemType("key_busy", _409, "Somebody holds the unique key"),
@@ -147,7 +147,8 @@ PROBLEMS: Final = _by_code(
         ProblemType(QUOTA_EXCEEDED, _429, "Too many requests"),
         ProblemType(TENANT_PENDING, _429, "Too much of the tenant is pending"),
         ProblemType(TOTAL_PENDING, _429, "Too much is pending"),
-        ProblemType(INTERNAL, HTTPStatus.INTERNAL_SERVER_ERROR, "A fault of ours"),
+        ProblemType(INTERNAL, _500, "A fault of ours"),
+        ProblemType("evidence_unreadable", _500, "The file is not as it was kept"),
         ProblemType("too_many_streams", _503, "Too many follow already"),
         ProblemType(JOBS_UNAVAILABLE, _503, "This process changes nothing"),
         ProblemType("evidence_unwritable", _503, "The file cannot be kept here"),

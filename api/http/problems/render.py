@@ -81,11 +81,12 @@ def render(
         ours = translate(error)
         found = None if ours is None else as_problem(ours)
     if found is None:
-        report(request_id, error)
         detail = "the request id finds it in our log"
         found = (ProblemError(INTERNAL, detail), dict[str, Any]())
     problem, more = found
     kind = PROBLEMS[problem.code]
+    if kind.status == HTTPStatus.INTERNAL_SERVER_ERROR:
+        report(request_id, error)
     body = Problem(
         type=kind.uri,
         title=kind.title,

@@ -67,7 +67,7 @@ def get_delivery(
         what = "delivery"
         raise NotFoundError(what, delivery_id[:64])
     may_decide = Permission.DELIVERIES_DECIDE in call.principal.permissions
-    view = delivery_detail_view(found, may_decide=may_decide)
+    view = delivery_detail_view(call.surface, found, may_decide=may_decide)
     headers = {"ETag": etag(Prefix.DELIVERY, id_, found.version)}
     return Response(view, headers=headers)
 

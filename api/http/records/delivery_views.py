@@ -2,6 +2,8 @@
 
 import msgspec
 
+from api.http.deliveries.evidence import EvidenceView, evidence_view
+from api.http.surface import Surface
 from api.http.wire.ids import Prefix, told
 from api.http.wire.values import Moment, Position, moment, moment_if, position
 from domain.text import storable
@@ -127,6 +129,8 @@ class DeliveryDetailView(msgspec.Struct, frozen=True, kw_only=True, rename="came
     correlation_id: str
     events: tuple[StepView, ...]
     jobs: tuple[DeliveryJobView, ...]
+    evidence: tuple[EvidenceView, ...]
+    """Files that people have added, the latest first."""
 
 
 def delivery_view(row: DeliveryRow, _shown: AsOf) -> DeliveryView:
@@ -157,7 +161,9 @@ def delivery_view(row: DeliveryRow, _shown: AsOf) -> DeliveryView:
     )
 
 
-def delivery_detail_view(found: Evidence, *, may_decide: bool) -> DeliveryDetailView:
+def delivery_detail_view(
+    surface: Surface, found: Evidence, *, may_decide: bool
+) -> DeliveryDetailView:
     """Return one delivery with all that may be seen of it."""
     return DeliveryDetailView(
         id=told(Prefix.DELIVERY, found.delivery_id),
@@ -192,6 +198,10 @@ def delivery_detail_view(found: Evidence, *, may_decide: bool) -> DeliveryDetail
         correlation_id=found.correlation_id,
         events=tuple(map(_step, found.events)),
         jobs=tuple(map(_job, found.jobs)),
+        evidence=tuple(
+            evidence_view(surface, found.delivery_id, file.sha256, file)
+            for file in found.files
+        ),
     )
 
 

@@ -17,6 +17,7 @@ from domain.goods.state import Asking, Proposal
 from projections.connections import Lend, one_snapshot
 from projections.job_line import DEAD, LIVE, JobLine, read_lines
 from projections.log_event import COLUMNS, LogEvent, read_events
+from projections.queries.records.files import EvidenceFile, read_files
 
 MOST_EVENTS: Final = 500
 
@@ -181,6 +182,8 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Its own, and what was refused; in the order of the log."""
     jobs: tuple[JobLine, ...]
     """Those of it that are not over, and the dead."""
+    files: tuple[EvidenceFile, ...]
+    """Those that people have added, the latest first."""
     now: Instant
 
 
@@ -210,6 +213,7 @@ class DeliveryEvidence:
             ]
             jobs = read_lines(connection, _JOBS, asked)
             senders = _at_large(connection, head)
+            files = read_files(connection, head.tenant_id, delivery_id)
         told = {
             name: value
             for name, value in msgspec.structs.asdict(head).items()
@@ -222,6 +226,7 @@ class DeliveryEvidence:
             proposal=_proposed(head.proposal_json),
             events=tuple(sorted(events, key=lambda event: event.position)),
             jobs=tuple(jobs),
+            files=files,
         )
 
 
