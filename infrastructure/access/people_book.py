@@ -1,7 +1,9 @@
 """The table of people; what changes what somebody may do ends their sessions."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Final, LiteralString
+from uuid import UUID
 
 from application.access.people import KeptPerson, NewPerson, Person
 from application.access.record import PERSON, deed
@@ -11,8 +13,9 @@ from application.operators.taken import taken
 from domain.access.roles import Role
 from domain.event import JsonObject
 from domain.operators import actions
-from infrastructure.access.writing import Row, Written, as_id, locked, written
+from infrastructure.access.rows import Row, as_id, seen, tell
 from infrastructure.postgres.batch_store import Connections
+from infrastructure.postgres.database import Connection
 from infrastructure.postgres.heads.table import (
     instant,
     maybe_instant,
@@ -21,6 +24,7 @@ from infrastructure.postgres.heads.table import (
     truth,
     uuid,
 )
+from infrastructure.recording.recorded import Turn, recorded
 
 _COLUMNS: Final = """
 SELECT p.tenant_id, p.person_id, p.name, p.role, p.created_at, p.password_at,
@@ -36,6 +40,10 @@ SELECT p.tenant_id, p.person_id, p.name, p.role, p.created_at, p.password_at,
 _ALONE: Final = "LOCK TABLE counterfoil.people IN SHARE ROW EXCLUSIVE MODE"
 
 _IS_EMPTY: Final = "SELECT NOT EXISTS (SELECT FROM counterfoil.people)"
+
+_IS_ALONE: Final = """
+SELECT NOT EXISTS (SELECT FROM counterfoil.people WHERE person_id <> %(person_id)s)
+"""
 
 _ADD: Final = """
 INSERT INTO counterfoil.people (tenant_id, person_id, name, role, password)
@@ -107,24 +115,26 @@ class PostgresPeopleBook:
             "password": new.password,
         }
 
-        def turn(written: Written) -> tuple[Person, int]:
+        def lock(connection: Connection) -> None:
             if only_first:
-                _require_nobody_else(written, new)
-            written.connection.execute(_ADD, row)
-            named = {"person_id": new.id, "name": None}
-            found = written.connection.execute(_READ, named).fetchall()
+                connection.execute(_ALONE)
+            connection.execute(_ADD, row)
+
+        def make(turn: Turn[KeptPerson], _locked: None) -> KeptPerson:
+            if only_first:
+                _require_nobody_else(turn.connection, new)
+            found = turn.connection.execute(_READ, _by_id(new.id)).fetchall()
             if not found:
                 remedy = "give another name"
                 raise StateConflictError(PERSON, new.name, "there already", remedy)
-            person, before = _person(found[0]), written.position_before()
-            if before is not None:
-                return person, before
+            person = _person(found[0])
             fact = taken(
                 deed(actions.PERSON_CREATED, PERSON, person.id), {}, _facts(person)
             )
-            return person, written.tell(fact, person.tenant_id, instruction)
+            kept = partial(_kept, person)
+            return tell(turn, fact, person.tenant_id, instruction, kept)
 
-        return _kept(written(self._connections, turn))
+        return recorded(self._connections, lock, make)
 
     def set_role(self, key: str, role: Role, instruction: Instruction) -> KeptPerson:
         """See `PeopleBook.set_role`."""
@@ -170,23 +180,23 @@ class PostgresPeopleBook:
     def _changed(
         self, key: str, change: "_Change", instruction: Instruction
     ) -> KeptPerson:
-        def turn(written: Written) -> tuple[Person, int]:
-            found = written.connection.execute(_LOCK, _named(key)).fetchall()
-            id_ = uuid(locked(found, PERSON, key, instruction)[1])
-            named = {"person_id": id_, "name": None}
-            before = _read(written, named)
-            earlier = written.position_before()
-            if earlier is not None:
-                return before, earlier
-            written.connection.execute(change.statement, {**change.given, **named})
-            written.connection.execute(_END_SESSIONS, named)
-            after = _read(written, named)
+        def lock(connection: Connection) -> UUID:
+            found = connection.execute(_LOCK, _named(key)).fetchall()
+            return uuid(seen(found, PERSON, key, instruction)[1])
+
+        def make(turn: Turn[KeptPerson], id_: UUID) -> KeptPerson:
+            connection, named = turn.connection, _by_id(id_)
+            before = _read(connection, named)
+            connection.execute(change.statement, {**change.given, **named})
+            connection.execute(_END_SESSIONS, named)
+            after = _read(connection, named)
             fact = taken(
                 deed(change.action, PERSON, id_), _facts(before), _facts(after)
             )
-            return after, written.tell(fact, after.tenant_id, instruction)
+            kept = partial(_kept, after)
+            return tell(turn, fact, after.tenant_id, instruction, kept)
 
-        return _kept(written(self._connections, turn))
+        return recorded(self._connections, lock, make)
 
 
 class _Change:
@@ -200,12 +210,9 @@ class _Change:
         self.given = given
 
 
-def _require_nobody_else(written: Written, new: NewPerson) -> None:
-    written.connection.execute(_ALONE)
-    if written.position_before() is not None:
-        return
-    ((is_empty,),) = written.connection.execute(_IS_EMPTY).fetchall()
-    if not is_empty:
+def _require_nobody_else(connection: Connection, new: NewPerson) -> None:
+    ((is_alone,),) = connection.execute(_IS_ALONE, _by_id(new.id)).fetchall()
+    if not is_alone:
         what = "first owner"
         remedy = "sign in as whoever is, or use `counterfoil people add`"
         raise StateConflictError(what, new.name, "too late", remedy)
@@ -215,13 +222,16 @@ def _named(key: str) -> dict[str, object]:
     return {"person_id": as_id(key), "name": key.strip().lower()}
 
 
-def _read(written: Written, named: Mapping[str, object]) -> Person:
-    (row,) = written.connection.execute(_READ, named).fetchall()
+def _by_id(id_: UUID) -> dict[str, object]:
+    return {"person_id": id_, "name": None}
+
+
+def _read(connection: Connection, named: Mapping[str, object]) -> Person:
+    (row,) = connection.execute(_READ, named).fetchall()
     return _person(row)
 
 
-def _kept(done: tuple[Person, int]) -> KeptPerson:
-    person, position = done
+def _kept(person: Person, position: int) -> KeptPerson:
     return KeptPerson(person=person, position=position)
 
 

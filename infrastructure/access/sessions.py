@@ -10,12 +10,11 @@ from application.operators.taken import taken
 from domain.access.roles import Role
 from domain.event import Actor, Instant, JsonObject
 from domain.operators.actions import SESSION_BEGAN, SESSION_ENDED
-from infrastructure.access.writing import Written, written
-from infrastructure.guards.changing import committed
-from infrastructure.ids import new_id
+from infrastructure.access.rows import Row, tell
 from infrastructure.postgres.batch_store import Connections
-from infrastructure.postgres.database import Connection, transaction
+from infrastructure.postgres.database import Connection
 from infrastructure.postgres.heads.table import instant, text, truth, uuid
+from infrastructure.recording.recorded import Turn, recorded
 
 _SIGNS_IN: Final = "signs in"
 _SIGNS_OUT: Final = "signs out"
@@ -103,42 +102,42 @@ class PostgresSessions:
             "idle": IDLE,
         }
 
-        def turn(written: Written) -> tuple[Instant, int]:
-            connection = written.connection
+        def lock(connection: Connection) -> None:
             if not connection.execute(_STILL, named).rowcount:
                 raise UnauthorizedError
             connection.execute(_END_OLD, named)
             connection.execute(_BEGIN, named)
-            ((ends_at,),) = connection.execute(_ENDS_AT, named).fetchall()
-            earlier = written.position_before()
-            if earlier is not None:
-                return instant(ends_at), earlier
-            after: JsonObject = {"ends_at": instant(ends_at).isoformat()}
+
+        def make(turn: Turn[Instant], _locked: None) -> Instant:
+            ((found,),) = turn.connection.execute(_ENDS_AT, named).fetchall()
+            ends_at = instant(found)
+            after: JsonObject = {"ends_at": ends_at.isoformat()}
             fact = taken(deed(SESSION_BEGAN, PERSON, known.id), {}, after)
             by = _by(known.name, known.role, known.tenant_id, _SIGNS_IN, request_id)
-            return instant(ends_at), written.tell(fact, known.tenant_id, by)
+            return tell(turn, fact, known.tenant_id, by, lambda _: ends_at)
 
         try:
-            return written(self._connections, turn)[0]
+            return recorded(self._connections, lock, make)
         except UnauthorizedError:
             return None
 
     def end(self, digest: bytes, request_id: str | None) -> None:
         """See `Sessions.end`."""
-        stream = new_id()
+        named = {"digest": digest}
 
-        def change(connection: Connection) -> int | None:
-            with transaction(connection):
-                row = connection.execute(_LOCK, {"digest": digest}).fetchone()
-                if row is None:
-                    return None
-                connection.execute(_END, {"digest": digest})
-                tenant_id, person = text(row[0]), uuid(row[1])
-                fact = taken(deed(SESSION_ENDED, PERSON, person), {}, {})
-                by = _by(text(row[2]), text(row[3]), tenant_id, _SIGNS_OUT, request_id)
-                return Written(connection, stream).tell(fact, tenant_id, by)
+        def lock(connection: Connection) -> Row | None:
+            return connection.execute(_LOCK, named).fetchone()
 
-        committed(self._connections, change, stream)
+        def make(turn: Turn[bool], row: Row | None) -> bool:
+            if row is None:
+                return False
+            turn.connection.execute(_END, named)
+            tenant_id, person = text(row[0]), uuid(row[1])
+            fact = taken(deed(SESSION_ENDED, PERSON, person), {}, {})
+            by = _by(text(row[2]), text(row[3]), tenant_id, _SIGNS_OUT, request_id)
+            return tell(turn, fact, tenant_id, by, lambda _: True)
+
+        recorded(self._connections, lock, make)
 
 
 def _by(

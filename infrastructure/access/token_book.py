@@ -1,5 +1,6 @@
 """The table of tokens."""
 
+from functools import partial
 from typing import TYPE_CHECKING, Final, cast
 
 from application.access.record import TOKEN, deed
@@ -9,9 +10,11 @@ from application.operators.instruction import Instruction
 from application.operators.taken import taken
 from domain.event import JsonObject
 from domain.operators.actions import TOKEN_CREATED, TOKEN_REVOKED, TOKEN_ROTATED
-from infrastructure.access.writing import Row, Written, as_id, locked, written
+from infrastructure.access.rows import Row, as_id, seen, tell
 from infrastructure.postgres.batch_store import Connections
+from infrastructure.postgres.database import Connection
 from infrastructure.postgres.heads.table import instant, maybe_instant, text, uuid
+from infrastructure.recording.recorded import Turn, recorded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -85,42 +88,39 @@ class PostgresTokenBook:
 
     def add(self, new: NewToken, instruction: Instruction) -> Kept:
         """See `TokenBook.add`."""
+        row = {
+            "tenant_id": new.tenant_id,
+            "token_id": new.id,
+            "name": new.name,
+            "surface": new.surface,
+            "scopes": [str(scope) for scope in new.scopes],
+            "allowed_from": list(new.allowed_from),
+            "created_by": instruction.actor.id,
+            "days": new.days,
+            "secret": new.digest,
+        }
 
-        def turn(written: Written) -> tuple[Token, int]:
-            row = {
-                "tenant_id": new.tenant_id,
-                "token_id": new.id,
-                "name": new.name,
-                "surface": new.surface,
-                "scopes": [str(scope) for scope in new.scopes],
-                "allowed_from": list(new.allowed_from),
-                "created_by": instruction.actor.id,
-                "days": new.days,
-                "secret": new.digest,
-            }
-            written.connection.execute(_ADD, row)
-            found = written.connection.execute(_READ, row).fetchall()
+        def lock(connection: Connection) -> None:
+            connection.execute(_ADD, row)
+
+        def make(turn: Turn[Kept], _locked: None) -> Kept:
+            found = turn.connection.execute(_READ, row).fetchall()
             if not found:
                 remedy = "give another name, or rotate that one"
                 raise StateConflictError(TOKEN, new.name, "there already", remedy)
-            token, before = _token(found[0]), written.position_before()
-            if before is not None:
-                return token, before
+            token = _token(found[0])
             fact = taken(deed(TOKEN_CREATED, TOKEN, token.id), {}, _facts(token))
-            return token, written.tell(fact, token.tenant_id, instruction)
+            kept = partial(_kept, token)
+            return tell(turn, fact, token.tenant_id, instruction, kept)
 
-        return _kept(written(self._connections, turn))
+        return recorded(self._connections, lock, make)
 
     def renew(
         self, key: str, renewal: Renewal, check: Check, instruction: Instruction
     ) -> Kept:
         """See `TokenBook.renew`."""
 
-        def turn(written: Written) -> tuple[Token, int]:
-            token = _locked(written, key, instruction)
-            before = written.position_before()
-            if before is not None:
-                return token, before
+        def make(turn: Turn[Kept], token: Token) -> Kept:
             check(token)
             if token.revoked_at is not None:
                 raise StateConflictError(TOKEN, key, "revoked", "create another one")
@@ -130,23 +130,19 @@ class PostgresTokenBook:
                 "days": renewal.days,
                 "overlap": renewal.overlap_seconds,
             }
-            written.connection.execute(_RENEW, row)
-            return _told(written, TOKEN_ROTATED, token, instruction)
+            turn.connection.execute(_RENEW, row)
+            return _told(turn, TOKEN_ROTATED, token, instruction)
 
-        return _kept(written(self._connections, turn))
+        return recorded(self._connections, partial(_locked, key, instruction), make)
 
     def revoke(self, key: str, instruction: Instruction) -> Kept:
         """See `TokenBook.revoke`."""
 
-        def turn(written: Written) -> tuple[Token, int]:
-            token = _locked(written, key, instruction)
-            before = written.position_before()
-            if before is not None:
-                return token, before
-            written.connection.execute(_REVOKE, {"token_id": token.id})
-            return _told(written, TOKEN_REVOKED, token, instruction)
+        def make(turn: Turn[Kept], token: Token) -> Kept:
+            turn.connection.execute(_REVOKE, {"token_id": token.id})
+            return _told(turn, TOKEN_REVOKED, token, instruction)
 
-        return _kept(written(self._connections, turn))
+        return recorded(self._connections, partial(_locked, key, instruction), make)
 
     def all(self, tenant_id: str | None) -> tuple[Token, ...]:
         """See `TokenBook.all`."""
@@ -155,24 +151,23 @@ class PostgresTokenBook:
         return tuple(_token(row) for row in rows)
 
 
-def _locked(written: Written, key: str, instruction: Instruction) -> Token:
+def _locked(key: str, instruction: Instruction, connection: Connection) -> Token:
     named = {"token_id": as_id(key), "name": key}
-    found = written.connection.execute(_LOCK, named).fetchall()
-    return _token(locked(found, TOKEN, key, instruction))
+    found = connection.execute(_LOCK, named).fetchall()
+    return _token(seen(found, TOKEN, key, instruction))
 
 
 def _told(
-    written: Written, action: str, before: Token, instruction: Instruction
-) -> tuple[Token, int]:
+    turn: Turn[Kept], action: str, before: Token, instruction: Instruction
+) -> Kept:
     named = {"token_id": before.id}
-    (row,) = written.connection.execute(_READ, named).fetchall()
+    (row,) = turn.connection.execute(_READ, named).fetchall()
     token = _token(row)
     fact = taken(deed(action, TOKEN, token.id), _facts(before), _facts(token))
-    return token, written.tell(fact, token.tenant_id, instruction)
+    return tell(turn, fact, token.tenant_id, instruction, partial(_kept, token))
 
 
-def _kept(done: tuple[Token, int]) -> Kept:
-    token, position = done
+def _kept(token: Token, position: int) -> Kept:
     return Kept(token=token, position=position)
 
 

@@ -22,7 +22,7 @@ from infrastructure.ids import new_id
 from infrastructure.postgres.batch_store import Connections
 from infrastructure.postgres.database import Connection, transaction
 from infrastructure.postgres.heads.table import maybe_number, text, truth
-from infrastructure.projecting.remarks import remark
+from infrastructure.recording.remarks import remark
 from infrastructure.telemetry import emit
 
 EVERY_SECONDS: Final = 300

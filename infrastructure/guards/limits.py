@@ -10,9 +10,8 @@ from application.providers.limiting import WHAT, Decide, MoneyLine
 from domain.event import JsonObject
 from domain.goods.spending import Limits
 from domain.operators.events import ProviderLimited
-from infrastructure.guards.changing import Sent, kept
 from infrastructure.postgres.batch_store import Connections
-from infrastructure.postgres.database import Connection, transaction
+from infrastructure.postgres.database import Connection
 from infrastructure.postgres.heads.table import (
     maybe_instant,
     maybe_number,
@@ -21,6 +20,7 @@ from infrastructure.postgres.heads.table import (
     text,
     truth,
 )
+from infrastructure.recording.recorded import Turn, recorded
 
 # Its provider's row is there for as long as it is limited; it is not changed.
 _THERE: Final = """
@@ -77,7 +77,7 @@ class PostgresLimitBook:
     ) -> Kept:
         """See `LimitBook.change`."""
         change = _Change(tenant_id, slug, decide, telling)
-        return kept(self._connections, change)
+        return recorded(self._connections, change.lock, change.make)
 
     def lines(self) -> tuple[MoneyLine, ...]:
         """See `LimitBook.lines`."""
@@ -93,27 +93,34 @@ class _Change:
     decide: Decide
     telling: Telling
 
-    def __call__(self, connection: Connection, sent: Sent) -> Kept:
-        named = {"tenant_id": self.tenant_id, "provider": self.slug}
-        with transaction(connection):
-            if not connection.execute(_THERE, named).rowcount:
-                raise NotFoundError(WHAT, self.slug)
-            if found := sent.found(connection):
-                return found
-            before = _limits(connection.execute(_LOCK, named).fetchone())
-            after = self.decide(before)
-            event = None
-            if after != before:
-                connection.execute(_WRITE, named | _figures(after))
-                event = ProviderLimited(
-                    provider=self.slug,
-                    currency=after.currency,
-                    spend_limit_minor=after.spend_limit_minor,
-                    spend_window_seconds=int(after.spend_window.total_seconds()),
-                    low_balance_minor=after.low_balance_minor,
-                )
-            events = self.telling.events(event, _figures(before), _figures(after))
-            return sent.remark(connection, events, self.telling.meta, self.tenant_id)
+    @property
+    def named(self) -> dict[str, object]:
+        return {"tenant_id": self.tenant_id, "provider": self.slug}
+
+    def lock(self, connection: Connection) -> None:
+        if not connection.execute(_THERE, self.named).rowcount:
+            raise NotFoundError(WHAT, self.slug)
+
+    def make(self, turn: Turn[Kept], _locked: None) -> Kept:
+        connection = turn.connection
+        before = _limits(connection.execute(_LOCK, self.named).fetchone())
+        after = self.decide(before)
+        event = None
+        if after != before:
+            connection.execute(_WRITE, self.named | _figures(after))
+            event = ProviderLimited(
+                provider=self.slug,
+                currency=after.currency,
+                spend_limit_minor=after.spend_limit_minor,
+                spend_window_seconds=int(after.spend_window.total_seconds()),
+                low_balance_minor=after.low_balance_minor,
+            )
+        events = self.telling.events(event, _figures(before), _figures(after))
+
+        def kept(position: int) -> Kept:
+            return Kept(is_new=event is not None, position=position)
+
+        return turn.record(events, self.telling.meta, kept, self.tenant_id)
 
 
 def _figures(limits: Limits | None) -> JsonObject:

@@ -1,9 +1,8 @@
 """The row of the restore guard: engaged, released and read.
 
-lock the row ─► decide ─► update ─► remark ─► COMMIT
+lock the row ─► decide ─► update ─► record ─► COMMIT
    ▲ transaction 1 of a purchase shares that lock until its commit, so nothing is
-   │ submitted once a quarantine is committed
-   └── answer lost: new connection, the same lock, look for the remark
+     submitted once a quarantine is committed
 """
 
 from collections.abc import Collection, Sequence
@@ -19,14 +18,14 @@ from domain.goods.quarantine import Quarantine, engaged, may_have_lost, may_rele
 from domain.operators.actions import GUARD_ENGAGED, GUARD_RELEASED
 from domain.operators.events import RestoreDetected, RestoreReleased
 from infrastructure.errors import DatabaseUnavailableError
-from infrastructure.guards.changing import Sent, kept
 from infrastructure.guards.journal import Line
 from infrastructure.guards.standing import LEFT, signs_of, standing
 from infrastructure.ids import new_id
 from infrastructure.postgres.batch_store import Connections
 from infrastructure.postgres.database import Connection, transaction
 from infrastructure.postgres.heads.table import number, truth
-from infrastructure.projecting.remarks import last, remark
+from infrastructure.recording.recorded import Turn, recorded
+from infrastructure.recording.remarks import last, remark
 
 _WHAT: Final = "restore guard"
 _NO_ROW: Final = "the row of counterfoil.restore_guard is missing; put it back"
@@ -140,13 +139,9 @@ class _Engage:
     evidence: Evidence
     meta: Meta
 
-    def __call__(self, connection: Connection, sent: Sent) -> Kept:
-        with transaction(connection):
-            before = _locked(connection)
-            if found := sent.found(connection):
-                return found
-            event = _engaged(connection, before, self.evidence, self.meta)
-            return _kept(connection, sent, _ENGAGING, (before, event), self.meta)
+    def __call__(self, turn: Turn[Kept], before: Quarantine) -> Kept:
+        event = _engaged(turn.connection, before, self.evidence, self.meta)
+        return _kept(turn, _ENGAGING, (before, event), self.meta)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,13 +149,9 @@ class _Release:
     meta: Meta
     is_override: bool
 
-    def __call__(self, connection: Connection, sent: Sent) -> Kept:
-        with transaction(connection):
-            before = _locked(connection)
-            if found := sent.found(connection):
-                return found
-            event = self._released(connection, before) if before.is_engaged else None
-            return _kept(connection, sent, _RELEASING, (before, event), self.meta)
+    def __call__(self, turn: Turn[Kept], before: Quarantine) -> Kept:
+        event = self._released(turn.connection, before) if before.is_engaged else None
+        return _kept(turn, _RELEASING, (before, event), self.meta)
 
     def _released(self, connection: Connection, before: Quarantine) -> RestoreReleased:
         ((signs,),) = connection.execute(_SIGNS).fetchall()
@@ -181,17 +172,20 @@ class _Release:
 
 
 def _kept(
-    connection: Connection,
-    sent: Sent,
+    turn: Turn[Kept],
     deed: Deed,
     done: tuple[Quarantine, RestoreDetected | RestoreReleased | None],
     meta: Meta,
 ) -> Kept:
     """Return what was done to the locked row, written with its record."""
     before, event = done
-    after = before if event is None else _locked(connection)
+    after = before if event is None else _locked(turn.connection)
     events = Telling(deed, meta).events(event, _figures(before), _figures(after))
-    return sent.remark(connection, events, meta)
+
+    def kept(position: int) -> Kept:
+        return Kept(is_new=event is not None, position=position)
+
+    return turn.record(events, meta, kept)
 
 
 def _figures(guard: Quarantine) -> JsonObject:
@@ -227,11 +221,11 @@ class PostgresRestoreGuard:
     ) -> Kept:
         """See `RestoreGuard.engage`."""
         evidence = Evidence(frozenset(signs), is_planned=is_planned)
-        return kept(self._connections, _Engage(evidence, meta))
+        return recorded(self._connections, _locked, _Engage(evidence, meta))
 
     def release(self, meta: Meta, *, is_override: bool) -> Kept:
         """See `RestoreGuard.release`."""
-        return kept(self._connections, _Release(meta, is_override))
+        return recorded(self._connections, _locked, _Release(meta, is_override))
 
     def state(self) -> GuardState:
         """See `RestoreGuard.state`."""

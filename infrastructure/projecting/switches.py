@@ -1,17 +1,11 @@
 """Pauses and resumes projections (see `ProjectionSwitches`).
 
-lock the row of the projection ─► decide ─► update ─► remark ─► COMMIT
+lock the row of the projection ─► decide ─► update ─► record ─► COMMIT
    ▲ a batch shares that lock until its end, so nothing is written
-   │ for a projection once its pause is committed
-   └── answer lost: new connection, the same lock, look for the remark
+     for a projection once its pause is committed
 """
 
-import random
-import time
-from typing import TYPE_CHECKING, Final, Protocol
-
-import msgspec
-import psycopg
+from typing import Final, Protocol
 
 from application.operators.projections import (
     Decide,
@@ -25,11 +19,9 @@ from application.operators.projections import (
 from application.operators.taken import Telling
 from application.unit import UnitOfWork
 from domain.operators.events import ProjectionPaused
-from infrastructure.errors import DatabaseUnavailableError
 from infrastructure.ids import new_id
-from infrastructure.postgres.batch_store import REPEATS, Connections
-from infrastructure.postgres.database import Connection, transaction
-from infrastructure.postgres.groups.verdicts import RACES
+from infrastructure.postgres.batch_store import Connections
+from infrastructure.postgres.database import Connection
 from infrastructure.postgres.heads.table import (
     instant,
     maybe_text,
@@ -38,14 +30,9 @@ from infrastructure.postgres.heads.table import (
 )
 from infrastructure.projecting.advanced import Resumed
 from infrastructure.projecting.projector import Projector
-from infrastructure.projecting.remarks import position_of, remark
+from infrastructure.recording.recorded import Turn, recorded
 from projections.read_models.all import BY_NAME, AnyProjection
 
-if TYPE_CHECKING:
-    from uuid import UUID
-
-_PATIENCE_SECONDS: Final = 10.0
-_LONGEST_PAUSE_SECONDS: Final = 1.0
 _LOCK: Final = """
 SELECT 1 FROM counterfoil.projections WHERE name = %(name)s FOR UPDATE
 """
@@ -102,26 +89,7 @@ class PostgresSwitches:
     def change(self, name: str, decide: Decide, telling: Telling) -> Done | None:
         """See `ProjectionSwitches.change`."""
         change = _Change(name, decide, telling)
-        give_up_at = time.monotonic() + _PATIENCE_SECONDS
-        races = 0
-        pause = 0.01
-        while True:
-            try:
-                with self._connections.connection() as connection:
-                    return change.run(connection)
-            except DatabaseUnavailableError:
-                if time.monotonic() >= give_up_at:
-                    raise
-                pause = min(pause * 2, _LONGEST_PAUSE_SECONDS)
-            except psycopg.Error as error:
-                races += 1
-                if error.sqlstate not in RACES:
-                    raise
-                if races > REPEATS:
-                    raise DatabaseUnavailableError(" ".join(str(error).split())) from (
-                        error
-                    )
-            time.sleep(random.uniform(0.0, pause))  # noqa: S311 - spreads a race
+        return recorded(self._connections, change.lock, change.make)
 
     def retry(self, name: str) -> Retried | None:
         """See `ProjectionSwitches.retry`."""
@@ -133,36 +101,32 @@ class PostgresSwitches:
 
 
 class _Change:
-    """One change on its way to be committed, over however many connections."""
+    """One change of the row of a projection."""
 
     def __init__(self, name: str, decide: Decide, telling: Telling) -> None:
         self._name = {"name": name}
         self._decide = decide
         self._telling = telling
         self._meta = telling.meta
-        self._stream: UUID = new_id()
-        self._sent: Done | None = None
-        """What was sent before, and may have been committed."""
 
-    def run(self, connection: Connection) -> Done | None:
-        """Return what one turn has done, committed."""
-        with transaction(connection):
-            connection.execute(_LOCK, self._name)
-            before = self._read(connection)
-            if before is None:
-                return None
-            if self._sent is not None:
-                position = position_of(connection, self._stream)
-                if position is not None:
-                    return msgspec.structs.replace(self._sent, position=position)
-            event = self._decide(before)
-            if event is not None:
-                self._write(connection, event)
-            after = self._read(connection) or before
-            events = self._telling.events(event, before.figures(), after.figures())
-            self._sent = Done(after=after, event=event, position=0)
-            position = remark(connection, events, self._meta, self._stream)
-        return msgspec.structs.replace(self._sent, position=position)
+    def lock(self, connection: Connection) -> None:
+        connection.execute(_LOCK, self._name)
+
+    def make(self, turn: Turn[Done | None], _locked: None) -> Done | None:
+        connection = turn.connection
+        before = self._read(connection)
+        if before is None:
+            return None
+        event = self._decide(before)
+        if event is not None:
+            self._write(connection, event)
+        after = self._read(connection) or before
+
+        def done(position: int) -> Done:
+            return Done(after=after, event=event, position=position)
+
+        events = self._telling.events(event, before.figures(), after.figures())
+        return turn.record(events, self._meta, done)
 
     def _read(self, connection: Connection) -> Followed | None:
         row = connection.execute(_READ, self._name).fetchone()

@@ -13,7 +13,7 @@ from domain.queues.queue import STANDARD, Queue, QueuePause
 from infrastructure.postgres.batch_store import Connections
 from infrastructure.postgres.database import Connection
 from infrastructure.postgres.heads.table import instant, number, text
-from infrastructure.queues.recorded import change
+from infrastructure.queues.rows import change
 
 _LOCK: Final = """
 SELECT pg_advisory_xact_lock(

@@ -16,7 +16,7 @@ from infrastructure.postgres.heads.table import (
     text,
     uuid,
 )
-from infrastructure.queues.recorded import change
+from infrastructure.queues.rows import change
 
 # A heartbeat updates the row too, and waits for as long as this takes.
 _LOCK: Final = """

@@ -12,10 +12,10 @@ from application.unit import UnitOfWork
 from domain.event import Meta
 from infrastructure.ids import new_id
 from infrastructure.postgres.batch_store import Connections
-from infrastructure.postgres.database import Connection, transaction
+from infrastructure.postgres.database import Connection
 from infrastructure.postgres.heads.table import instant, number, text, uuid
 from infrastructure.postgres.streams import PostgresStreams
-from infrastructure.projecting.remarks import remark
+from infrastructure.recording.recorded import Turn, recorded
 from infrastructure.reviews.files import FolderOfEvidence
 
 _INSERT: Final = """
@@ -52,12 +52,16 @@ class PostgresEvidenceBook:
             "media_type": evidence.media_type,
             "by": evidence.added_by,
         }
-        with self._connections.connection() as connection, transaction(connection):
-            is_new = connection.execute(_INSERT, row).fetchone() is not None
-            (kept,) = _found(connection, row)
-            event = told(is_new)
-            remark(connection, event, meta, new_id(), evidence.tenant_id)
-        return Kept(kept, is_new)
+
+        def lock(connection: Connection) -> bool:
+            return connection.execute(_INSERT, row).fetchone() is not None
+
+        def make(turn: Turn[Kept], is_new: bool) -> Kept:  # noqa: FBT001 - what was locked
+            (kept,) = _found(turn.connection, row)
+            event, tenant_id = told(is_new), evidence.tenant_id
+            return turn.record(event, meta, lambda _: Kept(kept, is_new), tenant_id)
+
+        return recorded(self._connections, lock, make)
 
     def find(self, tenant_id: str, delivery: UUID, sha256: bytes) -> Evidence | None:
         """See `EvidenceBook.find`."""

@@ -25,7 +25,6 @@ from infrastructure.postgres.batch_store import BatchStore
 from infrastructure.postgres.database import Database
 from infrastructure.postgres.streams import PostgresStreams
 from tests.fixtures.database import ON_BOTH_SERVERS, TestDatabase
-from tests.fixtures.proxy import Proxy
 from tests.guards.buyer import META, Buyer, owed
 from tests.store.groups import births
 
@@ -311,25 +310,6 @@ def test_marking_goes_on_where_it_was_killed(
 
     assert (again.events, again.marked) == ((), 20)
     assert again.guard.left == PAGE + 20
-
-
-def test_a_lost_answer_engages_and_releases_once(
-    database: TestDatabase, proxy: Proxy, buyer: Buyer
-) -> None:
-    del buyer
-    with Database(proxy.conninfo, pool_size=2) as pool:
-        guard = PostgresRestoreGuard(pool)
-        proxy.cut_commit_answer(of="restore_guard")
-        engaged = guard.engage(("operator",), META)
-        proxy.cut_commit_answer(of="restore_guard")
-        released = guard.release(META, is_override=True)
-
-    assert engaged is not None
-    assert released is not None
-    assert [each["tag"] for each in remarks(database)] == [
-        "restore.detected",
-        "restore.released",
-    ]
 
 
 def test_the_row_is_kept(database: TestDatabase) -> None:

@@ -16,7 +16,6 @@ from infrastructure.postgres.database import Database
 from infrastructure.projecting.switches import projections_over
 from projections.read_models.jobs import Jobs
 from tests.fixtures.database import TestDatabase
-from tests.fixtures.proxy import Proxy
 from tests.fixtures.read_models import assert_read_model_holds, project
 from tests.fixtures.workers import enqueue, until
 from tests.projecting.poison import add
@@ -231,20 +230,3 @@ def waits(connection: psycopg.Connection[Any], n: int) -> bool:
         """
     ).fetchall()
     return bool(found >= n)
-
-
-@pytest.mark.parametrize("deed", ["cut_commit_answer", "cut_before_commit"])
-def test_a_lost_answer_is_looked_up_and_nothing_is_written_twice(
-    deed: str, proxy: Proxy, connection: psycopg.Connection[Any]
-) -> None:
-    with Database(proxy.conninfo, pool_size=2) as pool:
-        projections = wired(pool)
-        plan = getattr(proxy, deed)(of="projection.paused")
-
-        told = projections.pause(JOBS, MOVE)
-
-        plan.wait()
-    assert told.events == ("projection.paused",)
-    assert told.pause is not None
-    assert told.position > 0
-    assert [row[0] for row in recorded(connection)] == ["projection.paused"]

@@ -19,7 +19,7 @@ from infrastructure.projecting.builds.spare import (
     positions,
     read_state,
 )
-from infrastructure.projecting.remarks import position_of, remark
+from infrastructure.recording.remarks import position_of, remark
 from projections.read_models.slots import other_slot
 
 _SWAP: Final = """

@@ -20,7 +20,7 @@ from infrastructure.postgres.heads.table import (
     text,
     uuid,
 )
-from infrastructure.projecting.remarks import remark
+from infrastructure.recording.remarks import remark
 
 _NOW: Final = "SELECT counterfoil.now()"
 

@@ -1,28 +1,19 @@
 """Changes providers and records each change (see `ProviderBook`).
 
-lock the row ─► decide ─► write it ─► remark ─► COMMIT
+lock the row ─► decide ─► write it ─► record ─► COMMIT
    ▲ a submission reads the row under its lock, so once "disabled" is committed
-   │ nothing more is submitted to it
-   └── answer lost: new connection, the same lock, look for the remark
+     nothing more is submitted to it
 """
 
-import random
-import time
-from typing import TYPE_CHECKING, Final
-
-import msgspec
-import psycopg
+from typing import Final
 
 from application.operators.taken import Telling
 from application.providers.book import Decide, Decided, Done, Provider, Standing
 from domain.event import JsonObject
 from domain.operators.events import CredentialRotated, CredentialSet
-from infrastructure.errors import DatabaseUnavailableError
-from infrastructure.ids import new_id
-from infrastructure.postgres.batch_store import REPEATS, Connections
-from infrastructure.postgres.database import Connection, transaction
+from infrastructure.postgres.batch_store import Connections
+from infrastructure.postgres.database import Connection
 from infrastructure.postgres.groups.verdicts import RACES
-from infrastructure.projecting.remarks import position_of, remark
 from infrastructure.providers.registry.rows import (
     lock_provider,
     read_provider,
@@ -30,12 +21,8 @@ from infrastructure.providers.registry.rows import (
     read_standing,
     write_provider,
 )
+from infrastructure.recording.recorded import Turn, recorded
 
-if TYPE_CHECKING:
-    from uuid import UUID
-
-_PATIENCE_SECONDS: Final = 10.0
-_LONGEST_PAUSE_SECONDS: Final = 1.0
 _BORN_TWICE: Final = "23505"
 """Somebody else has made the row since nothing was found to be locked."""
 
@@ -52,25 +39,8 @@ class PostgresProviderBook:
     ) -> Done:
         """See `ProviderBook.change`."""
         change = _Change(tenant_id, slug, decide, telling)
-        give_up_at = time.monotonic() + _PATIENCE_SECONDS
-        races = 0
-        pause = 0.01
-        while True:
-            try:
-                with self._connections.connection() as connection:
-                    return change.run(connection)
-            except DatabaseUnavailableError:
-                if time.monotonic() >= give_up_at:
-                    raise
-                pause = min(pause * 2, _LONGEST_PAUSE_SECONDS)
-            except psycopg.Error as error:
-                races += 1
-                if error.sqlstate not in {*RACES, _BORN_TWICE}:
-                    raise
-                if races > REPEATS:
-                    told = " ".join(str(error).split())
-                    raise DatabaseUnavailableError(told) from error
-            time.sleep(random.uniform(0.0, pause))  # noqa: S311 - spreads a race
+        races = (*RACES, _BORN_TWICE)
+        return recorded(self._connections, change.lock, change.make, races=races)
 
     def find(self, tenant_id: str, slug: str) -> Provider | None:
         """See `ProviderBook.find`."""
@@ -84,7 +54,7 @@ class PostgresProviderBook:
 
 
 class _Change:
-    """One change on its way to be committed, over however many connections."""
+    """One change of the row of a provider."""
 
     def __init__(
         self, tenant_id: str, slug: str, decide: Decide, telling: Telling
@@ -93,35 +63,24 @@ class _Change:
         self._slug = slug
         self._decide = decide
         self._telling = telling
-        self._stream: UUID = new_id()
-        self._sent: Done | None = None
-        """What was sent before, and may have been committed."""
 
-    def run(self, connection: Connection) -> Done:
-        """Return what one turn has done, committed."""
-        with transaction(connection):
-            lock_provider(connection, self._tenant_id, self._slug)
-            if self._sent is not None:
-                position = position_of(connection, self._stream)
-                if position is not None:
-                    return msgspec.structs.replace(self._sent, position=position)
-            before = self._read(connection)
-            decided = self._decide(before)
-            if decided is not None:
-                self._write(connection, decided, is_new=before is None)
-            provider = None if before is None else before.provider
-            after = provider if decided is None else decided.after
-            event = None if decided is None else decided.event
-            figures = _figures(provider), _figures(after)
-            self._sent = Done(after=after, event=event, position=0)
-            position = remark(
-                connection,
-                self._telling.events(event, *figures),
-                self._telling.meta,
-                self._stream,
-                self._tenant_id,
-            )
-            return msgspec.structs.replace(self._sent, position=position)
+    def lock(self, connection: Connection) -> None:
+        lock_provider(connection, self._tenant_id, self._slug)
+
+    def make(self, turn: Turn[Done], _locked: None) -> Done:
+        before = self._read(turn.connection)
+        decided = self._decide(before)
+        if decided is not None:
+            self._write(turn.connection, decided, is_new=before is None)
+        provider = None if before is None else before.provider
+        after = provider if decided is None else decided.after
+        event = None if decided is None else decided.event
+
+        def done(position: int) -> Done:
+            return Done(after=after, event=event, position=position)
+
+        events = self._telling.events(event, _figures(provider), _figures(after))
+        return turn.record(events, self._telling.meta, done, self._tenant_id)
 
     def _read(self, connection: Connection) -> Standing | None:
         """Return the row in a statement after the lock: what its holder has done."""

@@ -1,4 +1,4 @@
-"""Paused in the middle of a batch, and killed in the middle of a pause."""
+"""Paused in the middle of a batch, which is killed there."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -51,30 +51,6 @@ def position(scene: Scene) -> int:
         """
     ).fetchall()
     return int(rows[0][0]) if rows else 0
-
-
-@pytest.mark.parametrize("moment", ["before", "after"])
-def test_a_pause_that_is_killed_happened_whole_or_not_at_all(
-    moment: str, scene: Scene, operator: Command
-) -> None:
-    hold = {
-        "before": scene.proxy.hold_before_commit,
-        "after": scene.proxy.hold_commit_answer,
-    }[moment]
-    plan = hold(of="projection.paused")
-    killed = operator.start(*PAUSE, COUNTERFOIL_DATABASE_URL=scene.proxy.conninfo)
-    plan.wait()
-    killed.process.kill()
-    killed.end()
-    until(lambda: standing(scene) in {(False, 0), (True, 1)})
-    happened = moment == "after"
-    assert standing(scene) == (happened, int(happened))
-
-    again = operator(*PAUSE)
-
-    assert again.code == 0
-    assert again.out.startswith("nothing to do" if happened else "jobs is paused")
-    assert standing(scene) == (True, 1)
 
 
 def test_a_pause_waits_for_the_batch_that_is_written_and_nothing_comes_after_it(

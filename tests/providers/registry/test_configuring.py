@@ -32,7 +32,6 @@ from infrastructure.seals.key_ring import KeyRing
 from projections.queries.records.audit import AuditList
 from projections.queries.terms import Asked
 from tests.fixtures.database import TestDatabase
-from tests.fixtures.proxy import Proxy
 from tests.fixtures.read_models import project
 from tests.fixtures.workers import until
 from tests.guards.buyer import Buyer
@@ -374,23 +373,6 @@ def test_of_two_who_make_one_provider_at_once_both_are_told_that_it_is_there(
 
     assert {each.adapter for each in made} == {"fragment"}
     assert tags(connection) == ["provider.configured"]
-
-
-@pytest.mark.parametrize("deed", ["cut_commit_answer", "cut_before_commit"])
-def test_a_lost_answer_is_looked_up_and_nothing_is_written_twice(
-    deed: str, proxy: Proxy, connection: psycopg.Connection[Any]
-) -> None:
-    with Database(proxy.conninfo, pool_size=2) as pool:
-        providers = wired(pool)
-        providers.configure("default", "stars", "fragment", WHY)
-        plan = getattr(proxy, deed)(of="credential.set")
-
-        told = providers.set_credential("default", "stars", FIRST, WHY)
-
-        plan.wait()
-    assert told.events == ("credential.set",)
-    assert told.position > 0
-    assert tags(connection) == ["provider.configured", "credential.set"]
 
 
 def test_the_audit_tells_who_changed_which_provider_and_what_was_refused(

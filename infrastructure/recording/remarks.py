@@ -5,6 +5,7 @@ from uuid import UUID
 
 import msgspec
 
+from application.operators.refusals import DEFAULT_TENANT
 from application.unit import Group
 from domain.event import Meta
 from domain.operators.events import ActionTaken, OperatorEvent
@@ -13,9 +14,6 @@ from domain.stream import Ref, StreamKind
 from infrastructure.ids import new_id
 from infrastructure.postgres.appending import write
 from infrastructure.postgres.database import Connection
-
-_TENANT: Final = "default"
-"""Of what is the whole installation's, as projections are."""
 
 _POSITION: Final = """
 SELECT position FROM counterfoil.events WHERE stream_id = %(stream)s AND version = 1
@@ -29,7 +27,7 @@ def remark(
     event: OperatorEvent | tuple[OperatorEvent, ...],
     meta: Meta,
     stream_id: UUID,
-    tenant_id: str = _TENANT,
+    tenant_id: str = DEFAULT_TENANT,
 ) -> int:
     """Return the position of a new stream of this one event, not committed yet.
 
