@@ -3,7 +3,8 @@
 #
 #   deploy/secrets.sh [FOLDER]      deploy/secrets, unless a folder is named
 #
-# An empty file means that the setting is unset: write the panel's token yourself.
+# An empty file means that the setting is unset: write the panel's token yourself. Who
+# holds the operator token makes the first owner, and nothing else (docs/api-tokens.md).
 # Containers read the files by the number of their own user, so the files are readable,
 # and the folder lets nobody else in.
 set -eu
@@ -24,4 +25,5 @@ drawn 24 | tr '+/' '-_' | keep postgres_password
 printf 'postgresql://counterfoil:%s@postgres:5432/counterfoil' \
     "$(cat postgres_password)" | keep database_url
 printf 'k1:%s' "$(drawn 32)" | keep data_encryption_keys
-printf '' | keep remnawave_token
+drawn 32 | tr '+/' '-_' | keep operator_token
+[ -e remnawave_token ] || install -m 0644 /dev/null remnawave_token

@@ -5,6 +5,8 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Final
 
+import msgspec
+
 from application.job_kinds import Kinds
 from infrastructure.extensions.extensions import Extensions
 from infrastructure.installation import Place, open_installation
@@ -14,8 +16,6 @@ from infrastructure.settings import Settings
 POOL: Final = 2
 """Connections of one cell: its handler needs one at a time."""
 
-_DATABASE_URL: Final = "COUNTERFOIL_DATABASE_URL"
-
 
 @contextmanager
 def kinds_alone(database_url: str) -> Generator[Kinds]:
@@ -24,7 +24,8 @@ def kinds_alone(database_url: str) -> Generator[Kinds]:
     Raises:
         CounterfoilError: see `open_installation`.
     """
-    settings = Settings.from_env(os.environ | {_DATABASE_URL: database_url})
+    told = Settings.from_env(os.environ)
+    settings = msgspec.structs.replace(told, database_url=database_url)
     extensions = Extensions(settings)
     extensions.require()
     with open_installation(settings, extensions, pool_size=POOL) as services:

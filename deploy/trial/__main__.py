@@ -1,4 +1,4 @@
-"""`make deploy-test`: build, boot, send 100 orders, check, take down.
+"""`make deploy-test`: build, boot, send 100 orders over HTTP, check, take down.
 
 python -m deploy.trial [--plain] [--orders N] [--python-image NAME]
                        [--postgres-image NAME] [--build-network NAME]
@@ -9,21 +9,18 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Final
 
 from deploy.trial.containers import containers
+from deploy.trial.course import run
 from deploy.trial.engine import Engine, find_engine
-from deploy.trial.judging import faults, is_over
-from deploy.trial.orders import Order, lines_of, orders
+from deploy.trial.orders import orders
 from deploy.trial.processes import processes
-from deploy.trial.world import ROOT, TrialError, World, wait_until
+from deploy.trial.world import ROOT, TrialError, World
 
 _IMAGE: Final = "counterfoil:trial"
-_ORDERS_SECONDS: Final = 180.0
-_SHOWN: Final = 20
 
 
 def main() -> None:
@@ -36,7 +33,7 @@ def main() -> None:
             folder = Path(made)
             folder.chmod(0o755)  # the embedded server may run as another user
             world = _world(engine, folder, options)
-            _try_out(world, orders(options.orders))
+            run(world, orders(options.orders))
     except TrialError as error:
         sys.exit(f"not as it should be: {error}")
     print(f"all as it should be, after {time.monotonic() - began_at:.0f} s")
@@ -89,38 +86,6 @@ def _revision() -> str:
         asked, cwd=ROOT, capture_output=True, text=True, check=False
     )
     return told.stdout.strip() or "unknown"
-
-
-def _try_out(booted: AbstractContextManager[World], sent: tuple[Order, ...]) -> None:
-    with booted as world:
-        print("up: PostgreSQL healthy, schema migrated, API and worker healthy")
-        _require(world.confined)
-        print(world.settle(lines_of(sent)).strip())
-        wait_until(lambda: is_over(sent, world.log()), "all is done", _ORDERS_SECONDS)
-        asked = world.book()["asked"]
-        _require(lambda: list(faults(sent, world.log(), world.book())))
-        print(f"{len(sent)} orders fulfilled, as the log and the panel's book agree")
-        print(world.settle(lines_of(sent)).strip())
-        wait_until(lambda: is_over(sent, world.log()), "all is done", _ORDERS_SECONDS)
-        _require(lambda: list(faults(sent, world.log(), world.book())))
-        if world.book()["asked"] != asked:
-            msg = "the panel was asked again for what was settled before"
-            raise TrialError(msg)
-        print("sent again, and nothing changed")
-        _require(world.stop)
-        print("stopped politely: every service ended with 0")
-
-
-def _require(wrong: Callable[[], Sequence[str]]) -> None:
-    """Go on if nothing is wrong.
-
-    Raises:
-        TrialError: something is.
-    """
-    told = wrong()
-    if told:
-        msg = "\n  ".join(["", *told[:_SHOWN]])
-        raise TrialError(msg)
 
 
 if __name__ == "__main__":

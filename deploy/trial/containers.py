@@ -1,6 +1,7 @@
 """The deployment as containers: built, booted, asked and taken down again."""
 
 import json
+import signal
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,13 +11,15 @@ from typing import Final
 
 from deploy.trial.engine import Engine
 from deploy.trial.judging import ToldBook, ToldLog
-from deploy.trial.secrets import make_secrets
-from deploy.trial.world import COMPOSE, HERE, wait_until
+from deploy.trial.secrets import make_secrets, operator_token
+from deploy.trial.world import COMPOSE, INSIDE, Listened, free_port, wait_until
 
 _PROGRAM: Final = "/opt/counterfoil/bin/counterfoil"
 _PYTHON: Final = "/opt/counterfoil/bin/python"
 _BOOK: Final = "/var/lib/counterfoil/panel.sqlite"
 _BOOT_SECONDS: Final = 180.0
+_HOST_OF_THE_PANEL: Final = "worker"
+_PID: Final = "{{.State.Pid}}"
 _OURS: Final = ("api", "panel", "worker")
 _PROJECT: Final = "counterfoil-trial"
 
@@ -28,19 +31,55 @@ class Containers:
     engine: Engine
     environment: dict[str, str]
 
-    def settle(self, lines: str) -> str:
-        """See `World.settle`."""
-        return self._exec("worker", _PROGRAM, "settle", "/dev/stdin", given=lines)
+    @property
+    def address(self) -> str:
+        """See `World.address`."""
+        return f"http://127.0.0.1:{self.environment['COUNTERFOIL_PORT']}"
+
+    @property
+    def operator_token(self) -> str:
+        """See `World.operator_token`."""
+        return operator_token(Path(self.environment["COUNTERFOIL_SECRETS"]))
+
+    def run(self, service: str, *words: str) -> str:
+        """See `World.run`."""
+        return self._exec(service, _PROGRAM, *words, given="")
+
+    def listened(self, role: str) -> Listened:
+        """See `World.listened`."""
+        script = (INSIDE / "listener.py").read_text("utf-8")
+        told: Listened = json.loads(self._exec(role, _PYTHON, "-", given=script))
+        return told
+
+    def kill(self, service: str) -> None:
+        """See `World.kill`; the engine starts it again, as after any crash."""
+        before = self._inspect(service, _PID)
+        # Whom `docker kill` ends stays down, and nobody inside can end the first
+        # process: so somebody does who sees the processes of the engine's machine.
+        self.engine.run(
+            *("run", "--rm", "--pid", "host", "--network", "none"),
+            *("--user", "65532:65532", "--entrypoint", _PYTHON),
+            *(self.environment["COUNTERFOIL_IMAGE"], "-c"),
+            f"import os; os.kill({before}, {signal.SIGKILL:d})",
+        )
+        wait_until(
+            lambda: self._inspect(service, _PID) not in {before, "0"},
+            f"{service} runs again",
+            _BOOT_SECONDS,
+        )
+        if service == _HOST_OF_THE_PANEL:
+            # The network that the panel shared with it went with it.
+            self._compose("restart", "--timeout", "0", "panel")
 
     def log(self) -> ToldLog:
         """See `World.log`."""
-        script = (HERE / "read_log.py").read_text("utf-8")
+        script = (INSIDE / "log.py").read_text("utf-8")
         told: ToldLog = json.loads(self._exec("worker", _PYTHON, "-", given=script))
         return told
 
     def book(self) -> ToldBook:
         """See `World.book`."""
-        script = (HERE / "read_book.py").read_text("utf-8")
+        script = (INSIDE / "book.py").read_text("utf-8")
         told: ToldBook = json.loads(
             self._exec("panel", _PYTHON, "-", _BOOK, given=script)
         )
@@ -48,7 +87,7 @@ class Containers:
 
     def confined(self) -> Sequence[str]:
         """See `World.confined`."""
-        script = (HERE / "read_confinement.py").read_text("utf-8")
+        script = (INSIDE / "confinement.py").read_text("utf-8")
         return [
             f"{service} {what}"
             for service in _OURS
@@ -117,7 +156,11 @@ def containers(
 ) -> Generator[Containers]:
     """Give the deployment in containers; afterwards nothing of it is left."""
     make_secrets(folder / "secrets")
-    environment = {**images, "COUNTERFOIL_SECRETS": str(folder / "secrets")}
+    environment = {
+        **images,
+        "COUNTERFOIL_SECRETS": str(folder / "secrets"),
+        "COUNTERFOIL_PORT": str(free_port()),
+    }
     world = Containers(engine, environment)
     world.down()
     try:

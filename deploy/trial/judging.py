@@ -12,15 +12,16 @@ _ROUNDING_MS: Final = 1
 
 
 class ToldLog(TypedDict):
-    """What `read_log.py` prints."""
+    """What `inside/log.py` prints."""
 
     orders: list[tuple[str, int, int]]
     users: list[tuple[str, str]]
     left: list[int]
+    leases_ended: int
 
 
 class ToldBook(TypedDict):
-    """What `read_book.py` prints."""
+    """What `inside/book.py` prints."""
 
     users: list[tuple[str, str, str, int, int | None]]
     births: list[str]
@@ -79,7 +80,9 @@ def _of_users(sent: tuple[Order, ...], log: ToldLog, book: ToldBook) -> Iterator
 def _is(wanted: Due, user: User) -> bool:
     return (
         user.status == "ACTIVE"
-        and abs(user.ends_at_ms - wanted.ends_at_ms) <= _ROUNDING_MS
+        and -_ROUNDING_MS
+        <= user.ends_at_ms - wanted.ends_at_ms
+        <= wanted.slack_ms + _ROUNDING_MS
         and user.traffic_bytes == (wanted.traffic_bytes or 0)
         and user.devices == (wanted.devices or 0)
     )

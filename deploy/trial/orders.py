@@ -1,6 +1,5 @@
 """The orders of the trial, and what each customer must have in the end."""
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -56,16 +55,13 @@ def _drawn(count: int) -> Iterator[Order]:
         )
 
 
-def lines_of(sent: tuple[Order, ...]) -> str:
-    """Return orders as the file that `counterfoil settle` reads."""
-    return "".join(f"{json.dumps(order.settlement())}\n" for order in sent)
-
-
 @dataclass(frozen=True, slots=True)
 class Due:
     """What one customer has paid for."""
 
     ends_at_ms: int
+    slack_ms: int
+    """How much later it may end: when a later payment was decided before the first."""
     traffic_bytes: int | None
     devices: int | None
 
@@ -73,11 +69,14 @@ class Due:
 def due(sent: tuple[Order, ...], paid_at_ms: Mapping[str, int]) -> dict[str, Due]:
     """Return what is due to each customer: days add up, limits are the last order's."""
     found: dict[str, Due] = {}
+    first_paid_ms: dict[str, int] = {}
     for order in sorted(sent, key=lambda it: paid_at_ms[it.order]):
         before, paid_at = found.get(order.customer), paid_at_ms[order.order]
         begins = paid_at if before is None else max(before.ends_at_ms, paid_at)
+        since = first_paid_ms.setdefault(order.customer, paid_at)
         found[order.customer] = Due(
             ends_at_ms=begins + order.days * 86_400_000,
+            slack_ms=paid_at - since,
             traffic_bytes=order.traffic_bytes,
             devices=order.devices,
         )

@@ -7,7 +7,6 @@ places differ, since there are no mounts: folders, and ports of 127.0.0.1.
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Generator, Sequence
@@ -19,13 +18,20 @@ from typing import Final
 
 from deploy.trial.composed import Service, composed, in_place_of
 from deploy.trial.judging import ToldBook, ToldLog
-from deploy.trial.secrets import make_secrets
-from deploy.trial.world import HERE, ROOT, TrialError, wait_until
+from deploy.trial.secrets import make_secrets, operator_token
+from deploy.trial.world import (
+    INSIDE,
+    ROLES,
+    ROOT,
+    Listened,
+    TrialError,
+    free_port,
+    wait_until,
+)
 from infrastructure import embedded
 
 _PROGRAM: Final = Path(sys.executable).with_name("counterfoil")
 _BOOT_SECONDS: Final = 60.0
-_CHECKED: Final = ("api", "worker")
 _STOP_SECONDS: Final = 120.0
 _RUNS: Final = ("panel", "api", "worker")
 _SHOWN: Final = 3_000
@@ -42,19 +48,41 @@ class Processes:
         default_factory=dict[str, subprocess.Popen[bytes]]
     )
 
-    def settle(self, lines: str) -> str:
-        """See `World.settle`."""
-        return self._run("worker", str(_PROGRAM), "settle", "/dev/stdin", given=lines)
+    @property
+    def address(self) -> str:
+        """See `World.address`."""
+        return f"http://127.0.0.1:{self.places['8080']}"
+
+    @property
+    def operator_token(self) -> str:
+        """See `World.operator_token`."""
+        return operator_token(self.folder / "secrets")
+
+    def run(self, service: str, *words: str) -> str:
+        """See `World.run`."""
+        return self._run(service, str(_PROGRAM), *words)
+
+    def listened(self, role: str) -> Listened:
+        """See `World.listened`."""
+        script = str(INSIDE / "listener.py")
+        told: Listened = json.loads(self._run(role, sys.executable, script))
+        return told
+
+    def kill(self, service: str) -> None:
+        """See `World.kill`; here nobody else starts it again."""
+        self.running[service].kill()
+        self.running[service].wait()
+        self.start(service)
 
     def log(self) -> ToldLog:
         """See `World.log`."""
-        script = str(HERE / "read_log.py")
+        script = str(INSIDE / "log.py")
         told: ToldLog = json.loads(self._run("worker", sys.executable, script))
         return told
 
     def book(self) -> ToldBook:
         """See `World.book`."""
-        script, book = str(HERE / "read_book.py"), self._of("panel") / "panel.sqlite"
+        script, book = str(INSIDE / "book.py"), self._of("panel") / "panel.sqlite"
         told: ToldBook = json.loads(
             self._run("panel", sys.executable, script, str(book))
         )
@@ -78,7 +106,7 @@ class Processes:
 
     def start(self, service: str) -> None:
         """Start a service; its words go into a file."""
-        with (self.folder / f"{service}.log").open("wb") as log:
+        with (self.folder / f"{service}.log").open("ab") as log:
             self.running[service] = subprocess.Popen(  # noqa: S603 - our own program
                 [_PROGRAM, *self._command(service)],
                 cwd=ROOT,
@@ -111,7 +139,7 @@ class Processes:
         logs = sorted(self.folder.glob("*.log"))
         return "\n".join(f"{log.stem}: {log.read_text()[-_SHOWN:]}" for log in logs)
 
-    def kill(self) -> None:
+    def end(self) -> None:
         """End what still runs."""
         for process in self.running.values():
             process.kill()
@@ -135,12 +163,12 @@ class Processes:
         places = {"/var/lib/counterfoil": str(self._of(service)), **self.places}
         return in_place_of(text, places)
 
-    def _run(self, service: str, *command: str, given: str = "") -> str:
+    def _run(self, service: str, *command: str) -> str:
         ended = subprocess.run(  # noqa: S603 - our own programs
             command,
             cwd=ROOT,
             env=self._environment(service),
-            input=given,
+            stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
             check=False,
@@ -160,14 +188,14 @@ def processes(folder: Path) -> Generator[Processes]:
         server = stack.enter_context(embedded.serve(folder / "db", ephemeral=True))
         make_secrets(folder / "secrets", server.uri)
         places = {"/run/secrets": str(folder / "secrets")}
-        places |= {port: str(_free_port()) for port in ("3000", "8080", "8081", "9464")}
+        places |= {port: str(free_port()) for port in ("3000", "8080", "8081", "9464")}
         world = Processes(folder, composed({}), places)
-        stack.callback(world.kill)
+        stack.callback(world.end)
         try:
             world.migrate()
             for service in _RUNS:
                 world.start(service)
-            for service in _CHECKED:
+            for service in ROLES:
                 wait_until(
                     partial(world.is_healthy, service),
                     f"{service} is healthy",
@@ -177,9 +205,3 @@ def processes(folder: Path) -> Generator[Processes]:
         except BaseException:
             print(world.last_words())
             raise
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port: int = listener.getsockname()[1]
-        return port

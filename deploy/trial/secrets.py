@@ -16,3 +16,8 @@ def make_secrets(folder: Path, database_url: str | None = None) -> None:
             (folder / name).chmod(0o444)
     script = ROOT / "deploy" / "secrets.sh"
     subprocess.run([script, folder], check=True)  # noqa: S603 - our own
+
+
+def operator_token(folder: Path) -> str:
+    """Return what the script has drawn for the first owner."""
+    return (folder / "operator_token").read_text("utf-8")

@@ -1,18 +1,25 @@
 """What both ways to boot the deployment offer to the trial."""
 
+import socket
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, Protocol
 
 from deploy.trial.judging import ToldBook, ToldLog
 
 HERE: Final = Path(__file__).resolve().parent
+INSIDE: Final = HERE / "inside"
 ROOT: Final = HERE.parents[1]
 COMPOSE: Final = (ROOT / "deploy" / "compose.yaml", HERE / "compose.yaml")
 PANEL_TOKEN: Final = "trial"  # noqa: S105 - of the simulated panel, see compose.yaml
+ROLES: Final = ("api", "worker")
+"""The services that have a listener inside."""
 
 _LOOK_SECONDS: Final = 0.2
+
+type Listened = Mapping[str, tuple[int, str]]
+"""Status and text by path; see `inside/listener.py`."""
 
 
 class TrialError(Exception):
@@ -22,8 +29,30 @@ class TrialError(Exception):
 class World(Protocol):
     """A deployment that is up."""
 
-    def settle(self, lines: str) -> str:
-        """Settle a file of orders, and return what the command says."""
+    @property
+    def address(self) -> str:
+        """Where its API is reached: `http://127.0.0.1:8080`."""
+        ...
+
+    @property
+    def operator_token(self) -> str:
+        """What the first owner is made by."""
+        ...
+
+    def run(self, service: str, *words: str) -> str:
+        """Return what `counterfoil` prints, run inside a service."""
+        ...
+
+    def listened(self, role: str) -> Listened:
+        """Return what the listener inside a role answers."""
+        ...
+
+    def kill(self, service: str) -> None:
+        """End a service without a word; return when it runs again, as it came."""
+        ...
+
+    def is_healthy(self, service: str) -> bool:
+        """Whether the service's own health check says so."""
         ...
 
     def log(self) -> ToldLog:
@@ -55,3 +84,10 @@ def wait_until(is_so: Callable[[], bool], what: str, patience_seconds: float) ->
             msg = f"{what}: not within {patience_seconds:.0f} s"
             raise TrialError(msg)
         time.sleep(_LOOK_SECONDS)
+
+
+def free_port() -> int:
+    """Return a port of 127.0.0.1 at which nobody listens."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port: int = listener.getsockname()[1]
+        return port

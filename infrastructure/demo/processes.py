@@ -226,7 +226,7 @@ class Processes:
         )
 
     def _environment(self) -> dict[str, str]:
-        return os.environ | {
+        ours = {
             "COUNTERFOIL_DATABASE_URL": self.place.database_url,
             "COUNTERFOIL_REMNAWAVE_URL": self.panel_url,
             "COUNTERFOIL_REMNAWAVE_TOKEN": self.token,
@@ -235,6 +235,9 @@ class Processes:
             "COUNTERFOIL_DATA_ENCRYPTION_KEYS": self._keys,
             "COUNTERFOIL_GOODS_BACKOFF_BASE_SECONDS": str(GOODS_BACKOFF_SECONDS),
         }
+        # What would be read from a file as well is refused: it says two things.
+        files = {f"{name}_FILE" for name in ours}
+        return {k: v for k, v in os.environ.items() if k not in files} | ours
 
     def _failed(self, what: str, log: str) -> str:
         return f"{what} ended or did not start; see {self.place.folder / log}"

@@ -139,6 +139,23 @@ def secrets_named(service: dict[str, Any]) -> Iterator[str]:
             yield value.removeprefix("/run/secrets/")
 
 
+def test_api_and_workers_share_the_folder_of_evidence() -> None:
+    """docs/reviews.md: whoever has another one does not start."""
+    for name in ("api", "worker"):
+        service = SERVICES[name]
+        folder = service["environment"]["COUNTERFOIL_DATA_DIR"]
+
+        assert service["volumes"] == [f"data:{folder}"], name
+
+
+def test_the_operator_token_is_the_apis_alone() -> None:
+    holders = {
+        name for name in SERVICES if "operator_token" in SERVICES[name]["secrets"]
+    }
+
+    assert holders == {"api"}
+
+
 @every_service
 def test_a_secret_is_a_file(name: str) -> None:
     service = SERVICES[name]
@@ -168,13 +185,17 @@ def test_secrets_are_made_once_and_for_nobody_else(tmp_path: Path) -> None:
     settings = Settings.from_env(
         {
             f"COUNTERFOIL_{name.upper()}_FILE": str(folder / name)
-            for name in ("database_url", "data_encryption_keys", "remnawave_token")
+            for name in made.keys() - {"postgres_password"}
         }
     )
     assert settings.database_url is not None
     assert made["postgres_password"] in settings.database_url
     assert settings.data_encryption_keys is not None
+    assert settings.operator_token == made["operator_token"]
     assert settings.remnawave_token is None
+    said = {"remnawave_token": "of my panel"}  # its owner may say it
+    (folder / "remnawave_token").write_text(said["remnawave_token"])
+    assert made_in(folder) == made | said
 
 
 def test_secrets_are_not_committed() -> None:

@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 
 from deploy.trial.judging import ToldBook, ToldLog, faults, is_over
-from deploy.trial.orders import lines_of, orders
+from deploy.trial.orders import orders
 
 DAY_MS: Final = 86_400_000
 SENT: Final = orders(10)  # trial-004 is of customer-003, and so is trial-003
@@ -30,6 +30,7 @@ def log() -> ToldLog:
         ],
         "users": [(customer, f"user of {customer}") for customer in customers],
         "left": [0, 0],
+        "leases_ended": 0,
     }
 
 
@@ -50,7 +51,6 @@ def book() -> ToldBook:
 
 def test_a_tenth_of_the_orders_are_of_somebody_who_came_before() -> None:
     assert len({it.customer for it in orders(100)}) == 80
-    assert len(lines_of(orders(100)).splitlines()) == 100
 
 
 def test_what_is_right_is_not_found_fault_with() -> None:
@@ -66,6 +66,24 @@ def an_hour_short(_: ToldLog, told: ToldBook) -> None:
     name, status, end, *rest = told["users"][0]
     earlier = datetime.fromisoformat(end).timestamp() * 1000 - 3_600_000
     told["users"][0] = (name, status, iso(round(earlier)), *rest)  # type: ignore[assignment]
+
+
+def decided_late(told: ToldBook, late_ms: int) -> ToldBook:
+    """Return the book in which who came again has so much more time."""
+    (at,) = [n for n, it in enumerate(told["users"]) if it[0].endswith("customer-003")]
+    name, status, end, *rest = told["users"][at]
+    later = round(datetime.fromisoformat(end).timestamp() * 1000) + late_ms
+    told["users"][at] = (name, status, iso(later), *rest)  # type: ignore[assignment]
+    return told
+
+
+def test_of_two_orders_the_later_one_may_have_been_decided_first() -> None:
+    """Then its days begin a second later, when it was paid, and the others follow."""
+    assert list(faults(SENT, log(), decided_late(book(), 1000))) == []
+
+
+def too_late(_: ToldLog, told: ToldBook) -> None:
+    decided_late(told, 1010)
 
 
 def without_a_user(_: ToldLog, told: ToldBook) -> None:
@@ -114,6 +132,7 @@ def not_even_granted(told: ToldLog, _: ToldBook) -> None:
     [
         disabled,
         an_hour_short,
+        too_late,
         without_a_user,
         with_a_stranger,
         born_twice,

@@ -1,5 +1,7 @@
 """A process in which a suspect runs alone knows what its worker knows."""
 
+from pathlib import Path
+
 import pytest
 
 from infrastructure.errors import ExtensionError
@@ -29,3 +31,15 @@ def test_a_cell_refuses_a_package_that_has_broken_meanwhile(
 
     with pytest.raises(ExtensionError), kinds_alone(database.url):
         pass
+
+
+def test_a_cell_has_its_workers_database_where_the_address_comes_from_a_file(
+    database: TestDatabase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a container it does: a suspect that has no cell would never run again."""
+    secret = tmp_path / "database_url"
+    secret.write_text(database.url)
+    monkeypatch.setenv("COUNTERFOIL_DATABASE_URL_FILE", str(secret))
+
+    with kinds_alone(database.url) as kinds:
+        assert "order_fanout" in kinds

@@ -28,6 +28,9 @@ LEFT: Final = """
 SELECT (SELECT count(*) FROM counterfoil.jobs),
        (SELECT count(*) FROM counterfoil.jobs_dead)
 """
+ENDED: Final = """
+SELECT count(*) FROM counterfoil.events WHERE type = 'job.lease_expired'
+"""
 
 address = Path(os.environ["COUNTERFOIL_DATABASE_URL_FILE"]).read_text("utf-8")
 with psycopg.connect(address) as connection:
@@ -35,5 +38,6 @@ with psycopg.connect(address) as connection:
         "orders": connection.execute(ORDERS).fetchall(),
         "users": connection.execute(USERS).fetchall(),
         "left": connection.execute(LEFT).fetchone(),
+        "leases_ended": (connection.execute(ENDED).fetchone() or (0,))[0],
     }
 json.dump(said, sys.stdout)

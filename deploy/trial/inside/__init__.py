@@ -1,0 +1,1 @@
+"""Scripts that are run inside a service, each printing what can be seen from there."""
