@@ -35,17 +35,22 @@ class Envelope:
         request_id = _request_id(scope)
         cast("dict[str, Any]", scope).setdefault("state", {})
         scope["state"]["request_id"] = request_id.decode()
-        is_head = scope["method"] == "HEAD"
+        is_head, is_told = scope["method"] == "HEAD", False
         if is_head:
             scope["method"] = HttpMethod.GET
 
         async def answer(message: Message) -> None:
+            nonlocal is_told
             if message["type"] == "http.response.start":
                 headers = [*message.get("headers", ()), *_FOR_ALL]
                 headers += scope["state"].get(HEADERS, ())
                 message["headers"] = [*headers, (REQUEST_ID, request_id)]
             elif is_head and message["type"] == "http.response.body":
-                message["body"] = b""
+                if is_told:
+                    return
+                # All of it, however long the body would go on: of a stream too.
+                message["body"], message["more_body"] = b"", False
+                is_told = True
             await send(message)
 
         await self.app(scope, receive, answer)

@@ -38,8 +38,10 @@ class Authenticate(Protocol):
         """
         ...
 
-    def session(self, cookie: str) -> Session | None:
+    def session(self, cookie: str, *, is_use: bool = True) -> Session | None:
         """Return who has signed in by that cookie; None: nobody, or not any more.
+
+        A session that nobody uses grows idle, and ends; `is_use` False only looks.
 
         Raises:
             DatabaseUnavailableError: nobody knows.

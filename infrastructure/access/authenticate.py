@@ -113,7 +113,7 @@ class PostgresAuthenticate:
             self._stamp(_USED, named)
         return _program(id_, row, surface)
 
-    def session(self, cookie: str) -> Session | None:
+    def session(self, cookie: str, *, is_use: bool = True) -> Session | None:
         """See `Authenticate.session`."""
         secret = session_secret(cookie)
         if secret is None:
@@ -125,7 +125,7 @@ class PostgresAuthenticate:
         # Whoever has a role that a newer version has made may do nothing here.
         if row is None or text(row[3]) not in set(Role):
             return None
-        if truth(row[4]):
+        if is_use and truth(row[4]):
             self._stamp(_SEEN, named)
         role = Role(text(row[3]))
         partition = f"session:{kept.hex()[:16]}"

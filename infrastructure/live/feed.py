@@ -62,9 +62,11 @@ class Feed:
         Raises:
             CounterfoilError: the database gives no answer.
         """
+        # Asked before the lock is taken: whoever leaves is at the event loop.
+        end = self._changes.end()
         with self._lock:
             if not self._listeners:
-                self._position = self._changes.end()
+                self._position = end
             self._listeners.append(listener)
             if self._is_closed:
                 listener(None)

@@ -41,6 +41,7 @@ SELECT e.position, e.tenant_id, e.stream_id, e.version, e.type, e.recorded_at
  ORDER BY e.position
  LIMIT %(limit)s
 """
+_IS_AHEAD: Final = "SELECT %(after)s > counterfoil.last_position()"
 _UNFINISHED: Final = """
 SELECT EXISTS (SELECT
                  FROM counterfoil.jobs j
@@ -111,6 +112,14 @@ class Changes:
         ):
             given = {"after": after, "hours": hours}
             return bool(cursor.execute(_FIRST, given).fetchone())
+
+    def is_ahead(self, after: int) -> bool:
+        """Whether the log has never handed out a position so high."""
+        with (
+            self.lend() as connection,
+            connection.cursor(row_factory=scalar_row) as cursor,
+        ):
+            return bool(cursor.execute(_IS_AHEAD, {"after": after}).fetchone())
 
     def is_unfinished(self, tenant_id: str, job: UUID) -> bool:
         """Whether the job of that tenant may still end."""

@@ -53,6 +53,20 @@ def test_a_session_that_rests_for_half_an_hour_is_over(world: World) -> None:
     assert not world.is_in(signed_in)
 
 
+def test_a_look_at_a_session_is_no_use_of_it(world: World) -> None:
+    """A stream that stays open looks each minute, whether anybody sits before it."""
+    world.person()
+    signed_in = world.signed_in()
+    look = world.access.authenticate.session
+    for _ in range(2):
+        world.passes(minutes=14)
+        assert look(signed_in.cookie, is_use=False) is not None
+
+    world.passes(minutes=2)
+
+    assert look(signed_in.cookie, is_use=False) is None
+
+
 def test_no_session_lasts_longer_than_twelve_hours(world: World) -> None:
     world.person()
     signed_in = world.signed_in()

@@ -37,14 +37,16 @@ def asking(
     services: HttpServices,
     surface: Surface,
     declared: Declaration,
+    *,
+    is_use: bool = True,
 ) -> Asking:
-    """Return who asks.
+    """Return who asks; a look that is no `is_use` keeps no session from growing idle.
 
     Raises:
         ProblemError: there is no credential of this surface, or it is no good.
     """
     if surface is Surface.PANEL:
-        return _of_session(connection, services, declared)
+        return _of_session(connection, services, declared, is_use=is_use)
     given = connection.headers.get("authorization", "")
     if given[: len(_BEARER)].lower() != _BEARER:
         raise _unknown(surface)
@@ -57,10 +59,14 @@ def asking(
 
 
 def _of_session(
-    connection: Connection, services: HttpServices, declared: Declaration
+    connection: Connection,
+    services: HttpServices,
+    declared: Declaration,
+    *,
+    is_use: bool,
 ) -> Asking:
-    cookie = connection.cookies.get(COOKIE)
-    session = None if cookie is None else services.access.authenticate.session(cookie)
+    cookie = connection.cookies.get(COOKIE, "")
+    session = services.access.authenticate.session(cookie, is_use=is_use)
     if session is None:
         detail = "sign in: POST /v1/panel/session"
         raise ProblemError(UNAUTHORIZED, detail)
@@ -89,8 +95,16 @@ def require_our_own_page(connection: Connection) -> None:
     origin = connection.headers.get("origin")
     host = connection.headers.get("host", "")
     is_ours = site is None or site in _OUR_OWN
-    if not is_ours or (origin is not None and urlsplit(origin).netloc != host):
+    if not is_ours or (origin is not None and _host_of(origin) != host.lower()):
         raise ProblemError(FORBIDDEN, "the request comes from another site's page")
+
+
+def _host_of(origin: str) -> str | None:
+    """Return host and port of a page's origin; None: it tells none."""
+    try:
+        return urlsplit(origin).netloc.lower() or None
+    except ValueError:
+        return None
 
 
 def _unknown(surface: Surface) -> ProblemError:

@@ -6,7 +6,8 @@ A follower that is too slow, or asks for what lies too far back, is told to load
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Final
 
@@ -21,8 +22,24 @@ _MOST_TOLD: Final = 64
 """Lots of the feed that wait for one follower."""
 
 
+type Listener = Callable[[Beyond | None], None]
+
+
 class TooFarBehindError(Exception):
     """What the follower has missed is too much to be told."""
+
+
+@asynccontextmanager
+async def followed(feed: Feed, listener: Listener) -> AsyncGenerator[int]:
+    """Give the position beyond which `listener` is told, as long as the block lasts.
+
+    Whoever is cancelled while he joins leaves as well, once he has joined.
+    """
+    joining = asyncio.ensure_future(sync_to_thread(feed.follow, listener))
+    try:
+        yield await asyncio.shield(joining)
+    finally:
+        joining.add_done_callback(lambda _: feed.leave(listener))
 
 
 @dataclass(slots=True)
@@ -43,22 +60,19 @@ class Follower:
             TooFarBehindError: see there.
         """
         loop = asyncio.get_running_loop()
-        told: asyncio.Queue[Beyond | None] = asyncio.Queue()
+        told = _Told()
 
         def listener(found: Beyond | None) -> None:
-            loop.call_soon_threadsafe(told.put_nowait, found)
+            loop.call_soon_threadsafe(told.put, found)
 
-        begin = await sync_to_thread(self.feed.follow, listener)
-        try:
+        async with followed(self.feed, listener) as begin:
             position = begin if self.after is None else self.after
             yield Beyond((), position)
             async for found in self._before(position, begin):
                 yield found
                 position = found.position
-            async for each in self._from_now_on(told, max(position, begin)):
+            async for each in told.beyond(max(position, begin)):
                 yield each
-        finally:
-            self.feed.leave(listener)
 
     async def _before(self, after: int, end: int) -> AsyncIterator[Beyond]:
         if await sync_to_thread(is_too_far, self.feed, self.changes, after, end):
@@ -69,14 +83,30 @@ class Follower:
             after = found.position
             yield Beyond(rows, min(after, end))
 
-    async def _from_now_on(
-        self, told: "asyncio.Queue[Beyond | None]", after: int
-    ) -> AsyncIterator[Beyond | None]:
-        while True:
-            if told.qsize() > _MOST_TOLD:
-                raise TooFarBehindError
+
+class _Told:
+    """What the feed has told and the follower has not taken yet; never without end."""
+
+    def __init__(self) -> None:
+        self._lots: asyncio.Queue[Beyond | None] = asyncio.Queue(_MOST_TOLD)
+        self._is_lost = False
+
+    def put(self, found: Beyond | None) -> None:
+        """Keep a lot; a follower that takes none loses it, and all that come after."""
+        if self._lots.full():
+            self._is_lost = True
+        if not self._is_lost:
+            self._lots.put_nowait(found)
+
+    async def beyond(self, after: int) -> AsyncIterator[Beyond | None]:
+        """Yield lots as they come, None for a beat; ends when the feed does.
+
+        Raises:
+            TooFarBehindError: some were lost.
+        """
+        while not self._is_lost:
             try:
-                found = await asyncio.wait_for(told.get(), _BEAT_SECONDS)
+                found = await asyncio.wait_for(self._lots.get(), _BEAT_SECONDS)
             except TimeoutError:
                 yield None
                 continue
@@ -85,9 +115,15 @@ class Follower:
             rows = tuple(row for row in found.rows if row.position > after)
             if rows:
                 yield Beyond(rows, found.position)
+        raise TooFarBehindError
 
 
 def is_too_far(feed: Feed, changes: Changes, after: int, end: int) -> bool:
-    """Whether too much lies between two positions to be told."""
+    """Whether too much lies between two positions to be told.
+
+    Or the first one is none of this log: of a database before its restore.
+    """
+    if after > end:
+        return changes.is_ahead(after)
     most = feed.limits
     return end - after > most.positions or changes.is_older(after, most.hours)

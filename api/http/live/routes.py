@@ -26,6 +26,7 @@ from api.http.route import ROUTE, route
 from api.http.surface import Surface
 from api.http.wire.values import Position, position
 from domain.access.permissions import Permission
+from domain.errors import CounterfoilError
 from projections.queries import changes
 
 _AUTHORISED_SECONDS: Final = 60.0
@@ -115,14 +116,15 @@ async def _told(
                 yield frames(shown)
     except TooFarBehindError:
         yield RESET
-    except ProblemError:
+    except (ProblemError, CounterfoilError):
+        # Whoever follows comes back, and is told what is wrong, or what was missed.
         return
 
 
 def _check_again(call: Call) -> None:
-    """Raise when the credential is no good any more."""
-    handler = call.request.scope["route_handler"]
-    asking(call.request, call.services, call.surface, handler.opt[ROUTE])
+    """Raise when the credential is no good any more; nobody has used it just now."""
+    declared = call.request.scope["route_handler"].opt[ROUTE]
+    asking(call.request, call.services, call.surface, declared, is_use=False)
 
 
 @route("GET", "/changes", permission=None, problems=(FORBIDDEN,))

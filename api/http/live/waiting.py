@@ -6,6 +6,7 @@ no thread and no connection is held meanwhile.
 
 import asyncio
 import re
+from contextlib import suppress
 from typing import Any, Final
 from uuid import UUID
 
@@ -14,6 +15,7 @@ from litestar import Request
 from litestar.concurrency import sync_to_thread
 
 from api.http.authentication.guard import PRINCIPAL, SERVICES
+from api.http.live.following import followed
 from api.http.services import HttpServices
 from api.http.wire.ids import Prefix, given
 from application.errors import NotFoundError
@@ -66,13 +68,9 @@ async def _wait(
         ):
             loop.call_soon_threadsafe(over.set)
 
-    await sync_to_thread(services.feed.follow, listener)
-    try:
+    async with followed(services.feed, listener):
         # Looked at after it follows: an end is seen by either.
         if await sync_to_thread(services.changes.is_unfinished, tenant_id, job_id):
-            async with asyncio.timeout(seconds):
-                await over.wait()
-    except TimeoutError:
-        return
-    finally:
-        services.feed.leave(listener)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await over.wait()

@@ -57,7 +57,8 @@ class SomebodySaid:
             return None
         return found[1]
 
-    def session(self, cookie: str) -> Session | None:
+    def session(self, cookie: str, *, is_use: bool = True) -> Session | None:
+        del is_use
         found = self.principals.get(cookie)
         if found is None or found[0] is not Surface.PANEL:
             return None

@@ -79,6 +79,7 @@ def test_too_many_attempts_are_told_when_to_try_again(api: Api) -> None:
         {"Sec-Fetch-Site": "same-site"},
         {"Origin": "https://evil.example"},
         {"Origin": "null"},
+        {"Origin": "https://["},
     ],
 )
 def test_no_page_of_another_site_signs_anybody_in(

@@ -180,6 +180,13 @@ def test_streams_end_when_the_process_does(api: Api) -> None:
         assert stream.frame() == {}
 
 
+def test_the_head_of_a_stream_has_an_end(api: Api) -> None:
+    answer = api.client(Surface.ADMIN).head("/stream")
+
+    assert answer.status_code == 200
+    assert answer.headers["content-type"].startswith("text/event-stream")
+
+
 def test_a_follower_that_has_left_costs_nothing(api: Api) -> None:
     with following(api.client(Surface.ADMIN)) as stream:
         enqueue(api)
