@@ -10,6 +10,7 @@ RANDOM_BYTES = 10
 """What one id takes; six of their bits give way to the version and the variant."""
 
 _UNIX_MS_BITS = 48
+_VERSION = 7
 
 
 def uuid7s_packed(unix_ms: int, noise: bytes) -> list[bytes]:
@@ -29,3 +30,8 @@ def uuid7_from(unix_ms: int, random_bits: int) -> UUID:
     rand_b = random_bits & ((1 << 62) - 1)
     noise = (rand_a << 64 | rand_b).to_bytes(RANDOM_BYTES)
     return UUID(bytes=uuid7s_packed(unix_ms, noise)[0])
+
+
+def unix_ms_of(id_: UUID) -> int | None:
+    """Return when a UUIDv7 was made, as Unix time in ms; None: it is another one."""
+    return int.from_bytes(id_.bytes[:6]) if id_.version == _VERSION else None

@@ -51,6 +51,14 @@ class Counts(Protocol):
         """Count who was not let in."""
         ...
 
+    def follows(self, n: int) -> None:
+        """Count who follows a stream from now on, or has left (`n` is -1)."""
+        ...
+
+    def dropped(self) -> None:
+        """Count a stream that was ended because too much was missed."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Counted:

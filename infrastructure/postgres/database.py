@@ -206,7 +206,7 @@ class Database:
     ) -> None:
         """Prepare a pool of at most `pool_size`; `open` connects."""
         self.conninfo = conninfo
-        self._application_name = application_name
+        self.name = application_name
         self._pool = Pool(
             conninfo,
             min_size=1,
@@ -277,7 +277,7 @@ class Database:
 
     def connect(self) -> Connection:
         """Return a connection outside the pool, which the caller closes."""
-        return connect(self.conninfo, application_name=self._application_name)
+        return connect(self.conninfo, application_name=self.name)
 
     def connect_with_backoff(self, stop: threading.Event) -> Connection | None:
         """Return a connection outside the pool, however long that takes.

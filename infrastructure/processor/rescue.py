@@ -185,7 +185,8 @@ class Rescuer:
         if is_measured():
             queue = text(row[10])
             outcome, code = over(claimed.ref.id, result)
-            run = Run(queue, text(row[2]), RESULTS[type(lost)], None, outcome, code)
+            what = (queue, text(row[2]), RESULTS[type(lost)])
+            run = Run(*what, seconds=None, outcome=outcome, code=code)
             measure(RunsSettled([run]))
             measure(Lost(queue, "expired"))
         return True

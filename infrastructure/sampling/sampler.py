@@ -68,7 +68,7 @@ class Sampler:
             "readiness", "1: this process says that it is ready."
         )
         self._pool = families.gauge(
-            "db_pool_connections", "Of this process's pool.", "state", most=4
+            "db_pool_connections", "Of this process's pool.", *("pool", "state")
         )
         self.every_seconds: float = EVERY_SECONDS
         self._told = threading.Event()
@@ -153,6 +153,6 @@ class Sampler:
 def _tell_pool(database: Database, pool: Level) -> None:
     stats = database.pool_stats()
     size, idle = stats.get("pool_size", 0), stats.get("pool_available", 0)
-    pool.set(idle, "idle")
-    pool.set(size - idle, "used")
-    pool.set(stats.get("requests_waiting", 0), "waited_for")
+    pool.set(idle, database.name, "idle")
+    pool.set(size - idle, database.name, "used")
+    pool.set(stats.get("requests_waiting", 0), database.name, "waited_for")

@@ -16,6 +16,8 @@ import weakref
 from collections.abc import Callable, Generator
 from typing import TextIO
 
+from infrastructure.telemetry.levels import level_of
+
 type Value = str | float | bool | None
 type Listener = Callable[[str, dict[str, Value]], None]
 
@@ -42,7 +44,12 @@ def listen(listener: Listener) -> Generator[None]:
 def show(event: str, values: dict[str, Value]) -> None:
     """Write the event as one JSON line on standard error."""
     at = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime())
-    ours = {"at": at + "Z", "pid": os.getpid(), "event": event}
+    ours = {
+        "at": at + "Z",
+        "pid": os.getpid(),
+        "level": level_of(event),
+        "event": event,
+    }
     # First and last: what a handler names alike must not stand for what we say.
     line = json.dumps(ours | _finite(values) | ours)
     error: object = sys.stderr

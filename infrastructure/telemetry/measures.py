@@ -30,6 +30,8 @@ class Run(NamedTuple):
     result: str
     seconds: float | None
     """None: its handler never began."""
+    margin: float | None = None
+    """How much of its lease was left when it was over; None: it was not held here."""
     outcome: str | None = None
     """`succeeded`, `discarded` or `cancelled` when the job is over with it."""
     code: str | None = None
@@ -43,6 +45,8 @@ class JobsSucceeded(msgspec.Struct, frozen=True, gc=False):
     kind: str
     seconds: Sequence[float]
     """How long each handler ran."""
+    margins: Sequence[float]
+    """How much of its lease was left then."""
 
 
 class RunsSettled(msgspec.Struct, frozen=True, gc=False):
@@ -106,6 +110,22 @@ class GoodsAnswered(msgspec.Struct, frozen=True):
     outcome: str
 
 
+class OrderFulfilled(msgspec.Struct, frozen=True):
+    """Everything of an order is done."""
+
+    kind: str
+    seconds: float
+    """Since it was paid, or since it was to take effect."""
+
+
+class CallbackTaken(msgspec.Struct, frozen=True):
+    """A provider told something by itself, and it is on record what became of it."""
+
+    provider: str
+    outcome: str
+    """`accepted`, `duplicate`, `ignored`, `failed`, or why it was rejected."""
+
+
 class ProviderAsked(msgspec.Struct, frozen=True):
     """One request to a provider, and what it came to."""
 
@@ -124,6 +144,7 @@ class ProjectionFailed(msgspec.Struct, frozen=True):
 class ConnectionLent(msgspec.Struct, frozen=True):
     """Somebody asked the pool for a connection."""
 
+    pool: str
     seconds: float
     """How long that took."""
     is_timeout: bool = False
@@ -164,6 +185,16 @@ class Refused(msgspec.Struct, frozen=True):
     is_known: bool
 
 
+class StreamFollowed(msgspec.Struct, frozen=True):
+    """Somebody follows what happens, or has left (`n` is -1)."""
+
+    n: int = 1
+
+
+class StreamDropped(msgspec.Struct, frozen=True):
+    """Somebody who followed was too slow, or came back too late: he loads anew."""
+
+
 type Measure = (
     JobsClaimed
     | JobsSucceeded
@@ -176,6 +207,8 @@ type Measure = (
     | JobsEnqueued
     | OperatorActed
     | GoodsAnswered
+    | OrderFulfilled
+    | CallbackTaken
     | ProviderAsked
     | ProjectionFailed
     | ConnectionLent
@@ -183,6 +216,8 @@ type Measure = (
     | RequestAnswered
     | KeyUsed
     | Refused
+    | StreamFollowed
+    | StreamDropped
 )
 
 type Meter = Callable[[Measure], None]

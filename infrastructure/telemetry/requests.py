@@ -5,6 +5,8 @@ from infrastructure.telemetry.measures import (
     Refused,
     RequestAnswered,
     RequestBegun,
+    StreamDropped,
+    StreamFollowed,
     measure,
 )
 
@@ -37,3 +39,11 @@ class Requests:
     def refused(self, surface: str, cause: str, *, is_known: bool) -> None:
         """See `Counts.refused`."""
         measure(Refused(surface, cause, is_known))
+
+    def follows(self, n: int) -> None:
+        """See `Counts.follows`."""
+        measure(StreamFollowed(n))
+
+    def dropped(self) -> None:
+        """See `Counts.dropped`."""
+        measure(StreamDropped())

@@ -37,6 +37,12 @@ class Counts:
     def refused(self, surface: str, cause: str, *, is_known: bool) -> None:
         self.told.append(("refused", surface, cause, is_known))
 
+    def follows(self, n: int) -> None:
+        self.told.append(("follows", n))
+
+    def dropped(self) -> None:
+        self.told.append(("dropped",))
+
 
 def answer(  # noqa: PLR0913 - whatever a request may be
     status: int | None,

@@ -1,6 +1,7 @@
 """Every family that is declared is set by what really happens, and nothing else is."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -8,13 +9,15 @@ import pytest
 from psycopg_pool import PoolTimeout
 
 from application.intake.port import Asking
-from application.ports import Confirmed
 from application.unit import Group
 from domain.access.permissions import Permission
 from domain.goods.commands import Confirm
 from domain.jobs.outcome import Completed, Fail, Outcome, Park, Retry, Snooze
+from infrastructure.client import Client
 from infrastructure.front_door import PostgresFrontDoor
 from infrastructure.guards.journal import FileJournal
+from infrastructure.installation import Services
+from infrastructure.live.feed import Feed, FeedLimits
 from infrastructure.postgres.batch_store import BatchStore
 from infrastructure.postgres.database import Database
 from infrastructure.postgres.pool.pool import Pool
@@ -22,14 +25,16 @@ from infrastructure.processor.identity import this_process
 from infrastructure.projecting.projector import Projector
 from infrastructure.projecting.runner.runner import ProjectionRunner
 from infrastructure.providers.registry.metered import MeteredProvider
+from tests.callbacks.stage import Shop, body_of, configure, signed
 from tests.fixtures.database import TestDatabase
 from tests.fixtures.http import api_over
 from tests.fixtures.workers import enqueue, kind, until, worker_here
 from tests.guards.buyer import Buyer
 from tests.metrics.goods import Seller, purchase
 from tests.metrics.scrape import Meters, Scrape, metered
+from tests.performance.shop import fulfil, order, processor
 from tests.processor.rig import NOOP, rig
-from tests.providers.stage import OpenGuard, Stage
+from tests.providers.stage import OpenGuard
 from tests.store.groups import META, job_birth
 
 pytestmark = pytest.mark.database
@@ -120,7 +125,9 @@ def project(database: TestDatabase, pool: Database) -> None:
 def exhaust(database: TestDatabase) -> None:
     """Somebody asks a pool that has nothing left to lend."""
     with (
-        Pool(database.conninfo, min_size=1, max_size=1, open=True) as pool,
+        Pool(
+            database.conninfo, min_size=1, max_size=1, open=True, name="exhausted"
+        ) as pool,
         pool.connection(),
         pytest.raises(PoolTimeout),
     ):
@@ -135,15 +142,34 @@ def sell(buyer: Buyer) -> None:
     buyer.command(delivery, Confirm(decision=1, reference=None))
 
 
-def ask_the_panel(folder: Path) -> None:
+def fulfil_an_order(database: TestDatabase, folder: Path) -> None:
+    """An order is settled, and the panel is brought to what was bought."""
     folder.mkdir()
-    with Stage(folder) as stage:
-        assert isinstance(stage.create(), Confirmed)
+    Client(database.connect()).settle_order(order(1))
+    with processor(database, folder) as parts:
+        assert fulfil(parts) == 3, "the order whose goods were told of is over, too"
 
 
-def ask_the_api(database: TestDatabase, folder: Path) -> None:
+def tell(shop: Shop) -> None:
+    """A provider calls back: twice, and with another's signature; so does nobody."""
+    configure(shop.connection)
+    body = body_of(shop.key(shop.bought()))
+    headers = signed(body, shop.now())
+    forged = headers | {"Webhook-Id": "evt_2"}
+    told = [
+        shop.send(*each) for each in ((headers, body), (headers, body), (forged, body))
+    ]
+    assert [it.status for it in told] == ["accepted", "duplicate", "rejected"]
+    assert shop.send(headers, body, slug='"}\n# nobody').code == "unknown_provider"
+
+
+def ask_the_api(database: TestDatabase, folder: Path, meters: Meters) -> None:
     """Somebody known, somebody unknown, and somebody who may not."""
-    with api_over(database, folder) as api:
+
+    def following(n: int) -> bool:
+        return meters.scrape(sample=False)("sse_clients") == n
+
+    with api_over(database, folder, change=quickly_too_far) as api:
         rows = database.connect().execute("SELECT stream_id FROM counterfoil.jobs_dead")
         job = rows.fetchall()[0][0]
         admin = api.client()
@@ -156,6 +182,18 @@ def ask_the_api(database: TestDatabase, folder: Path) -> None:
         door = PostgresFrontDoor(api.services.database)
         for _ in range(2):
             door.enqueue({"kind": "mail", "uniqueKey": "k"}, Asking(meta=META))
+        with api.client().stream("GET", "/stream") as stream:
+            next(stream.iter_lines())
+            assert following(1)
+        until(lambda: following(0))
+        with api.client().stream("GET", "/stream", params={"after": "0"}) as missed:
+            assert "event: reset" in missed.read().decode()
+
+
+def quickly_too_far(services: Services) -> Services:
+    """Let whoever follows miss at most two positions."""
+    limits = FeedLimits(positions=2)
+    return replace(services, feed=Feed(services.changes, limits))
 
 
 SEEDS = """
@@ -180,8 +218,9 @@ def test_what_is_declared_is_what_is_set(
         project(database, pool)
         exhaust(database)
         sell(Buyer(pool, FileJournal(tmp_path / "journal")))
-    ask_the_panel(tmp_path / "panel")
-    ask_the_api(database, tmp_path / "var")
+        tell(Shop.over(database.connect(), pool, tmp_path / "callbacks"))
+    fulfil_an_order(database, tmp_path / "panel")
+    ask_the_api(database, tmp_path / "var", meters)
     database.connect().execute(SEEDS)
 
     scrape = meters.scrape()
@@ -221,4 +260,17 @@ def assert_true(scrape: Scrape) -> None:
     assert scrape("idempotency_total", result="new") == 1
     denied = scrape.of("authorization_denied_total")
     assert list(denied.values()) == [1]
+    assert scrape.of("inbound_webhooks_total") == {
+        ("accepted", "stars"): 1,
+        ("duplicate", "stars"): 1,
+        ("signature_invalid", "stars"): 1,
+        ("unknown_provider", "none"): 1,
+    }
+    assert scrape("order_to_fulfilled_seconds_count", kind="renewal") == 1
+    left = scrape("lease_margin_seconds_sum", queue="default")
+    assert 30 < left / scrape("lease_margin_seconds_count", queue="default") <= 60
+    assert scrape("sse_clients") == 0
+    assert scrape("sse_dropped_total") == 1
+    assert scrape("db_pool_timeouts_total", pool="exhausted") == 1
+    assert scrape("log_messages_total", level="warning") >= 1
     assert scrape("build_info", version="1.2.3", schema_version="0042") == 1

@@ -77,6 +77,7 @@ def test_names_follow_the_rules_of_prometheus() -> None:
     units = ("_seconds", "_total", "_ratio", "_info", "_size")
     plain = {name for name in families.declared if not name.endswith(units)}
     assert plain == {
-        f"counterfoil_{it}" for it in ("leader", "http_requests_in_flight")
+        f"counterfoil_{it}"
+        for it in ("leader", "http_requests_in_flight", "sse_clients")
     }
     assert {it.name for it in DECLARED if it.name.endswith("_total")} == set()

@@ -140,9 +140,9 @@ def test_the_thread_samples_and_says_that_the_database_is_up(
     assert scrape("dependency_up", dependency="database") == 1
     assert scrape("readiness") == 0
     assert set(scrape.of("db_pool_connections")) == {
-        ("idle",),
-        ("used",),
-        ("waited_for",),
+        ("counterfoil", "idle"),
+        ("counterfoil", "used"),
+        ("counterfoil", "waited_for"),
     }
 
 

@@ -102,6 +102,8 @@ async def _told(
     """Yield the stream's bytes, for as long as whoever follows may."""
     checked_at = time.monotonic()
     is_open = False
+    counts = call.services.counts
+    counts.follows(1)
     try:
         async for found in follower.follow():
             if time.monotonic() - checked_at > _AUTHORISED_SECONDS:
@@ -115,10 +117,13 @@ async def _told(
             elif shown := views(found, call.tenant_id, wanted):
                 yield frames(shown)
     except TooFarBehindError:
+        counts.dropped()
         yield RESET
     except (ProblemError, CounterfoilError):
         # Whoever follows comes back, and is told what is wrong, or what was missed.
         return
+    finally:
+        counts.follows(-1)
 
 
 def _check_again(call: Call) -> None:

@@ -1,16 +1,20 @@
 """What units of work have written, for whoever measures it."""
 
+import time
 from collections import Counter
-from collections.abc import Iterable
-from itertools import chain
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from application.unit import Group, Refused, Result
 from domain.event import Event
+from domain.fulfillment.aggregate import FulfillmentOperation
 from domain.goods import events as goods
 from domain.goods.state import GoodsDelivery
+from domain.ids import unix_ms_of
 from domain.jobs.events import Enqueued
 from domain.operators.events import ActionRefused, ActionTaken
+from domain.order.aggregate import Order
+from domain.order.events import Fulfilled
 from domain.stream import Change
 from infrastructure.telemetry import is_measured, measure
 from infrastructure.telemetry.measures import (
@@ -19,6 +23,7 @@ from infrastructure.telemetry.measures import (
     GoodsAnswered,
     JobsEnqueued,
     OperatorActed,
+    OrderFulfilled,
 )
 
 _CONFLICT: Final = Refused("conflict")
@@ -43,17 +48,19 @@ def tell_written(answers: Iterable[tuple[Change, ...] | Refused]) -> None:
     if not is_measured():
         return
     events = Counter[str]()
-    written = (it for it in answers if not isinstance(it, Refused))
-    for change in chain.from_iterable(written):
-        if change.events:
-            events[change.ref.kind.name.lower()] += len(change.events)
-        for event in change.events:
-            _tell(event, change)
+    for group in answers:
+        if isinstance(group, Refused):
+            continue
+        for change in group:
+            if change.events:
+                events[change.ref.kind.name.lower()] += len(change.events)
+            for event in change.events:
+                _tell(event, change, group)
     if events:
         measure(EventsAppended(events))
 
 
-def _tell(event: Event, change: Change) -> None:
+def _tell(event: Event, change: Change, group: Sequence[Change]) -> None:
     match event:
         case Enqueued():
             measure(JobsEnqueued(event.queue, event.kind, "unit"))
@@ -61,7 +68,27 @@ def _tell(event: Event, change: Change) -> None:
             measure(OperatorActed(event.action, "taken"))
         case ActionRefused():
             measure(OperatorActed(event.action, "refused"))
+        case Fulfilled():
+            _tell_fulfilled(change, group)
         case _:
             outcome = _OUTCOMES.get(type(event))
             if outcome is not None and isinstance(change.state, GoodsDelivery):
                 measure(GoodsAnswered(change.state.provider, outcome))
+
+
+def _tell_fulfilled(change: Change, group: Sequence[Change]) -> None:
+    """Measure an order from when it was paid: its id was made then, by the database.
+
+    One that was to take effect later counts from then.
+    """
+    paid_ms = unix_ms_of(change.ref.id)
+    if paid_ms is None or not isinstance(change.state, Order):
+        return
+    dues = (
+        each.state.effective_at.timestamp()
+        for each in group
+        if isinstance(each.state, FulfillmentOperation)
+        and each.state.effective_at is not None
+    )
+    since = max(paid_ms / 1_000, *dues, 0.0)
+    measure(OrderFulfilled(change.state.kind, max(time.time() - since, 0.0)))

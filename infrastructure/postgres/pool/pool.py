@@ -49,7 +49,7 @@ class Pool(ConnectionPool[Connection]):
             raise
         finally:
             del self._asked_at[mark]
-            measure(ConnectionLent(time.monotonic() - began_at, is_timeout))
+            measure(ConnectionLent(self.name, time.monotonic() - began_at, is_timeout))
 
     def longest_wait(self) -> float:
         """Return for how long somebody has been waiting for a connection."""

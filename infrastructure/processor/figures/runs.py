@@ -49,6 +49,7 @@ def tell_successes(ended: Iterable[tuple[Held, float]]) -> None:
     if not is_measured():
         return
     seconds: dict[tuple[str, str], list[float]] = {}
+    margins: dict[tuple[str, str], list[float]] = {}
     n = 0
     for held, at in ended:
         n += 1
@@ -58,9 +59,11 @@ def tell_successes(ended: Iterable[tuple[Held, float]]) -> None:
             mine = seconds.get(what)
             if mine is None:
                 mine = seconds[what] = []
+                margins[what] = []
             mine.append(at - begun_at)
-    for (queue, kind), values in seconds.items():
-        measure(JobsSucceeded(queue, kind, values))
+            margins[what].append(held.lease_ends_at - at)
+    for what, values in seconds.items():
+        measure(JobsSucceeded(*what, values, margins[what]))
     measure(EventsAppended({"job": n}))
 
 
@@ -73,9 +76,16 @@ def tell_ending(held: Held, at: float, ending: Ending, result: Result) -> None:
         measure(Lost(job.queue, "released"))
         return
     outcome, code = over(job.id, result)
-    seconds = _seconds(held, at)
-    what = RESULTS[type(ending)]
-    measure(RunsSettled([Run(job.queue, job.kind, what, seconds, outcome, code)]))
+    run = Run(
+        queue=job.queue,
+        kind=job.kind,
+        result=RESULTS[type(ending)],
+        seconds=_seconds(held, at),
+        margin=held.lease_ends_at - at,
+        outcome=outcome,
+        code=code,
+    )
+    measure(RunsSettled([run]))
 
 
 def tell_lost(held: Held) -> None:

@@ -1,7 +1,6 @@
 """What takes and replays callbacks of providers, over one database."""
 
 from application.callbacks.all import Callbacks
-from application.callbacks.record import RecordCallback
 from application.callbacks.replay import ReplayCallback
 from application.callbacks.telling import TellDelivery
 from application.goods.pace import Pace
@@ -12,6 +11,7 @@ from application.unit import UnitOfWork
 from infrastructure.ids import new_id
 from infrastructure.postgres.batch_store import Connections
 from infrastructure.providers.callbacks.book import PostgresCallbackBook
+from infrastructure.providers.callbacks.measured import MeasuredRecord
 from infrastructure.providers.goods.callback import read_callback
 from infrastructure.providers.registry.book import PostgresProviderBook
 
@@ -25,7 +25,7 @@ def callbacks_over(
 ) -> Callbacks:
     """Return what takes callbacks; without keys every one is rejected."""
     book = PostgresCallbackBook(connections)
-    record = RecordCallback(
+    record = MeasuredRecord(
         providers=PostgresProviderBook(connections),
         seals=seals,
         callbacks=book,

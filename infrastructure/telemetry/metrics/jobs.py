@@ -11,6 +11,7 @@ from infrastructure.telemetry.measures import (
     WriteFenced,
 )
 from infrastructure.telemetry.metrics.families import (
+    MARGINS,
     QUICK,
     RUNS,
     SIZES,
@@ -84,6 +85,13 @@ class RunMetrics:
             bounds=RUNS,
             most=40,
         )
+        self._margins = families.histogram(
+            "lease_margin_seconds",
+            "What was left of a lease when its run was over; negative: nothing.",
+            "queue",
+            bounds=MARGINS,
+            most=6,
+        )
         self._attempts = families.counter(
             "job_attempts_total",
             "Endings of runs that are committed.",
@@ -118,6 +126,7 @@ class RunMetrics:
         self._attempts.add(*what, "ok", n=n)
         self._finished.add(*what, "succeeded", n=n)
         self._runs.add(succeeded.seconds, *what, "ok")
+        self._margins.add(succeeded.margins, succeeded.queue)
 
     def settled(self, settled: RunsSettled) -> None:
         """Count endings."""
@@ -129,6 +138,8 @@ class RunMetrics:
             endings[what] += 1
             if run.seconds is not None:
                 seconds[what].append(run.seconds)
+            if run.margin is not None:
+                self._margins.add((run.margin,), run.queue)
             if run.outcome is not None:
                 over[(run.queue, run.kind, run.outcome)] += 1
             if run.code is not None:

@@ -62,6 +62,8 @@ def _table(families: Families) -> Mapping[type, Callable[[Any], None]]:
         measures.UnitRepeated: records.repeated,
         measures.OperatorActed: records.acted,
         measures.GoodsAnswered: records.goods,
+        measures.OrderFulfilled: records.fulfilled,
+        measures.CallbackTaken: edges.told,
         measures.ProviderAsked: edges.asked,
         measures.ProjectionFailed: edges.failed,
         measures.ConnectionLent: edges.lent,
@@ -69,4 +71,6 @@ def _table(families: Families) -> Mapping[type, Callable[[Any], None]]:
         measures.RequestAnswered: requests.answered,
         measures.KeyUsed: requests.keyed,
         measures.Refused: requests.refused,
+        measures.StreamFollowed: requests.followed,
+        measures.StreamDropped: requests.dropped,
     }

@@ -2,15 +2,17 @@
 
 from infrastructure.telemetry.measures import (
     AppendConflicted,
+    CallbackTaken,
     ConnectionLent,
     EventsAppended,
     GoodsAnswered,
     OperatorActed,
+    OrderFulfilled,
     ProjectionFailed,
     ProviderAsked,
     UnitRepeated,
 )
-from infrastructure.telemetry.metrics.families import QUICK, RUNS, Families
+from infrastructure.telemetry.metrics.families import ENDS, QUICK, RUNS, Families
 
 
 class RecordMetrics:
@@ -47,6 +49,13 @@ class RecordMetrics:
             "Purchases of goods, by what became of them.",
             *("provider", "outcome"),
         )
+        self._fulfilled = families.histogram(
+            "order_to_fulfilled_seconds",
+            "From when an order was paid, or was to take effect, to its fulfilment.",
+            "kind",
+            bounds=ENDS,
+            most=8,
+        )
 
     def appended(self, appended: EventsAppended) -> None:
         """Count events."""
@@ -69,6 +78,10 @@ class RecordMetrics:
         """Count what became of a purchase."""
         self._goods.add(answered.provider, answered.outcome)
 
+    def fulfilled(self, fulfilled: OrderFulfilled) -> None:
+        """Count an order that is done."""
+        self._fulfilled.add((fulfilled.seconds,), fulfilled.kind)
+
 
 class EdgeMetrics:
     """Sets the families of providers, projections and the pool."""
@@ -88,6 +101,12 @@ class EdgeMetrics:
             bounds=RUNS,
             most=60,
         )
+        self._callbacks = families.counter(
+            "inbound_webhooks_total",
+            "What providers tell by themselves, by what became of it.",
+            *("provider", "outcome"),
+            most=100,
+        )
         self._projections = families.counter(
             "projection_errors_total",
             "Batches of projections that failed.",
@@ -97,10 +116,15 @@ class EdgeMetrics:
         self._pool_seconds = families.histogram(
             "db_pool_wait_seconds",
             "How long a pooled connection was waited for.",
+            "pool",
             bounds=QUICK,
+            most=4,
         )
         self._pool_timeouts = families.counter(
-            "db_pool_timeouts_total", "Connections that were not lent in time."
+            "db_pool_timeouts_total",
+            "Connections that were not lent in time.",
+            "pool",
+            most=4,
         )
 
     def asked(self, asked: ProviderAsked) -> None:
@@ -109,12 +133,15 @@ class EdgeMetrics:
         self._asked.add(*labels)
         self._provider_seconds.add((asked.seconds,), *labels)
 
+    def told(self, taken: CallbackTaken) -> None:
+        """Count what a provider has told."""
+        self._callbacks.add(taken.provider, taken.outcome)
+
     def failed(self, failed: ProjectionFailed) -> None:
         """Count a failed batch."""
         self._projections.add(failed.projection)
 
     def lent(self, lent: ConnectionLent) -> None:
         """Count a connection of the pool."""
-        self._pool_seconds.add((lent.seconds,))
-        if lent.is_timeout:
-            self._pool_timeouts.add()
+        self._pool_seconds.add((lent.seconds,), lent.pool)
+        self._pool_timeouts.add(lent.pool, n=lent.is_timeout)

@@ -7,6 +7,8 @@ from infrastructure.telemetry.measures import (
     Refused,
     RequestAnswered,
     RequestBegun,
+    StreamDropped,
+    StreamFollowed,
 )
 from infrastructure.telemetry.metrics.families import QUICK, Families
 
@@ -52,6 +54,12 @@ class RequestMetrics:
             *("surface", "cause"),
             most=30,
         )
+        self._following = families.gauge(
+            "sse_clients", "Streams of what happens that are open."
+        )
+        self._dropped = families.counter(
+            "sse_dropped_total", "Streams ended because too much was missed."
+        )
 
     def began(self, begun: RequestBegun) -> None:
         """Count who is here."""
@@ -73,3 +81,11 @@ class RequestMetrics:
         """Count who was not let in."""
         family = self._denied if refused.is_known else self._unknown
         family.add(refused.surface, refused.cause)
+
+    def followed(self, followed: StreamFollowed) -> None:
+        """Count who follows."""
+        self._following.add(followed.n)
+
+    def dropped(self, _: StreamDropped) -> None:
+        """Count who has missed too much."""
+        self._dropped.add()
