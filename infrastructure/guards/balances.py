@@ -21,6 +21,7 @@ from infrastructure.guards.health import Told, judge, tell_gate
 from infrastructure.ids import new_id
 from infrastructure.postgres.batch_store import Connections
 from infrastructure.postgres.database import Connection, transaction
+from infrastructure.postgres.figures.written import tell_remarks
 from infrastructure.postgres.heads.table import maybe_number, text, truth
 from infrastructure.recording.remarks import remark
 from infrastructure.telemetry import emit
@@ -155,8 +156,10 @@ class BalanceWatch:
                 )
                 if low != truth(was_low):
                     connection.execute(_LOW, named | {"is_low": low})
+                told_low: tuple[BalanceLow, ...] = ()
                 if low and limits is not None and not truth(was_low):
-                    self._tell(connection, tenant_id, slug, balance, limits)
+                    told_low = self._tell(connection, tenant_id, slug, balance, limits)
+            tell_remarks(told_low)
             tell_gate(slug, before, after)
 
     def _tell(
@@ -166,7 +169,7 @@ class BalanceWatch:
         slug: str,
         balance: Balance,
         limits: Limits,
-    ) -> None:
+    ) -> tuple[BalanceLow]:
         event = BalanceLow(
             provider=slug,
             currency=balance.currency,
@@ -175,6 +178,7 @@ class BalanceWatch:
         )
         meta = Meta(actor=self._actor, correlation_id=f"provider:{slug}")
         remark(connection, event, meta, new_id(), tenant_id)
+        return (event,)
 
 
 def _balance(provider: GoodsProvider) -> Balance | None:

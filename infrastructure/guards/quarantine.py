@@ -23,6 +23,7 @@ from infrastructure.guards.standing import LEFT, signs_of, standing
 from infrastructure.ids import new_id
 from infrastructure.postgres.batch_store import Connections
 from infrastructure.postgres.database import Connection, transaction
+from infrastructure.postgres.figures.written import tell_remarks
 from infrastructure.postgres.heads.table import number, truth
 from infrastructure.recording.recorded import Turn, recorded
 from infrastructure.recording.remarks import last, remark
@@ -88,7 +89,11 @@ def engage_on(connection: Connection, evidence: Evidence, meta: Meta) -> int | N
     """Return the position of `restore.detected`, committed; None: nothing new."""
     with transaction(connection):
         event = _engaged(connection, _locked(connection), evidence, meta)
-        return None if event is None else remark(connection, event, meta, new_id())
+        if event is None:
+            return None
+        position = remark(connection, event, meta, new_id())
+    tell_remarks((event,))
+    return position
 
 
 def _engaged(

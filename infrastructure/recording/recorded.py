@@ -33,6 +33,7 @@ from infrastructure.ids import new_id
 from infrastructure.once.keys import Taken, keep, require, take
 from infrastructure.postgres.batch_store import REPEATS, Connections
 from infrastructure.postgres.database import Connection, transaction
+from infrastructure.postgres.figures.written import tell_remarks
 from infrastructure.postgres.groups.verdicts import RACES
 from infrastructure.recording.remarks import position_of, remark
 
@@ -81,6 +82,7 @@ class Turn[T]:
         """
         self.has_recorded = True
         self._sent.answer = answer
+        self._sent.events = events if isinstance(events, tuple) else (events,)
         stream = self._sent.stream
         return answer(remark(self.connection, events, meta, stream, tenant_id))
 
@@ -128,6 +130,8 @@ class _Sent[T]:
         self.stream: UUID = new_id()
         self.answer: Callable[[int], T] | None = None
         """That of the last turn, which may have been committed; None: none was sent."""
+        self.events: tuple[OperatorEvent, ...] = ()
+        """What that turn has recorded."""
 
     def found(self, connection: Connection) -> T | None:
         """Return what an earlier turn has committed; asked under the lock."""
@@ -147,12 +151,19 @@ class _Change[T, L]:
         self._sent = _Sent[T]()
 
     def run(self, connection: Connection) -> T:
+        """Return what one turn has made, or found made, committed."""
+        made = self._turn(connection)
+        tell_remarks(self._sent.events)
+        return made
+
+    def _turn(self, connection: Connection) -> T:
         with transaction(connection):
             taken = self._taken(connection)
             locked = self._lock(connection)
             found = self._sent.found(connection)
             if found is not None:
                 return found
+            self._sent.events = ()
             turn = Turn(connection, self._sent)
             made = self._make(turn, locked)
             if taken is not None and turn.has_recorded:

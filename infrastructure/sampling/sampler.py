@@ -1,48 +1,27 @@
 """Samples the installation every few seconds, over a connection of its own.
 
-A sample replaces the one before as a whole.  When none could be taken for a while there
-are no values at all: an old one would be believed.
+A look that fails takes its own gauges away and no others; without a database all of
+them go.  A thread that hangs is seen by the age of what it has found last.
 """
 
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
-from typing import Any, Final, override
+from typing import Any, Final
 
 import psycopg
-from prometheus_client.core import GaugeMetricFamily
-from prometheus_client.registry import Collector
 
 from infrastructure.errors import DatabaseUnavailableError, where
-from infrastructure.postgres.database import Connection, Database
-from infrastructure.sampling.gauges import DECLARED, LOOKS
+from infrastructure.postgres.database import Connection, Database, is_gone
+from infrastructure.sampling.gauge import Labels, Look
+from infrastructure.sampling.gauges import LOOKS
+from infrastructure.sampling.sample import EVERY_SECONDS, Standing
 from infrastructure.telemetry import emit
-from infrastructure.telemetry.metrics.families import PREFIX, Families, Level
+from infrastructure.telemetry.metrics.families import Families
 
-EVERY_SECONDS: Final = 5.0
-OLD_SECONDS: Final = 3 * EVERY_SECONDS
-"""A sample that is older is not shown any more."""
-
-
-class Standing(Collector):
-    """The last sample."""
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        """Begin with none."""
-        self._clock = clock
-        self._at = float("-inf")
-        self._families: list[GaugeMetricFamily] = []
-
-    def replace(self, families: list[GaugeMetricFamily], at: float) -> None:
-        """Show another sample from now on, taken from `at`."""
-        self._families, self._at = families, at
-
-    @override
-    def collect(self) -> Iterator[GaugeMetricFamily]:
-        """Yield what was sampled last, unless it is old."""
-        if self._clock() - self._at < OLD_SECONDS:
-            yield from self._families
+_TELL_AGAIN_SECONDS: Final = 600.0
+"""How often a look that goes on failing is told."""
 
 
 class Sampler:
@@ -53,24 +32,15 @@ class Sampler:
         database: Database,
         families: Families,
         is_ready: Callable[[], bool],
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Sample `database` into `families`; `is_ready` is asked beside it."""
         self._database = database
         self._is_ready = is_ready
-        for each in DECLARED:
-            families.reserve(each.name, each.most)
-        self.standing = Standing()
-        families.registry.register(self.standing)
-        self._up = families.gauge(
-            "dependency_up", "1: it answered last.", "dependency", most=4
-        )
-        self._ready = families.gauge(
-            "readiness", "1: this process says that it is ready."
-        )
-        self._pool = families.gauge(
-            "db_pool_connections", "Of this process's pool.", *("pool", "state")
-        )
+        self.standing = Standing(families, self._pool, clock)
         self.every_seconds: float = EVERY_SECONDS
+        self._told_at: dict[str, float] = {}
+        """Of each look that fails, when that was told last."""
         self._told = threading.Event()
         self._sampled = threading.Event()
         self._stop = threading.Event()
@@ -99,9 +69,10 @@ class Sampler:
             try:
                 with self._database.connect() as connection:
                     self._sample_until_stopped(connection)
-            except (DatabaseUnavailableError, psycopg.OperationalError):
-                self._up.set(0, "database")
+            except (DatabaseUnavailableError, psycopg.Error):
+                self.standing.unanswered()
             except Exception as error:  # noqa: BLE001 - a sample that fails must not end the sampler
+                self.standing.unanswered()
                 emit("sample failed", error=where(error))
             self.tell_process()
             self._stop.wait(self.every_seconds)
@@ -116,43 +87,55 @@ class Sampler:
         """Take one sample now; used by the loop and by tests.
 
         Raises:
-            psycopg.Error: the connection was lost, or a look took too long.
+            psycopg.Error: the connection was lost.
+            DatabaseUnavailableError: the same.
         """
-        at = time.monotonic()
 
         @contextmanager
         def lend() -> Generator[psycopg.Connection[Any]]:
             yield connection
 
-        found = {
-            each: GaugeMetricFamily(PREFIX + each.name, each.told, labels=each.labels)
-            for each in DECLARED
-        }
-        highest: dict[tuple[str, tuple[str, ...]], float] = {}
         for look in LOOKS:
-            for gauge, labels, value in look(lend):
-                key = (gauge.name, labels)
-                highest[key] = max(highest.get(key, float("-inf")), float(value))
-        for gauge, family in found.items():
-            mine = [
-                (it[1], value) for it, value in highest.items() if it[0] == gauge.name
-            ]
-            for labels, value in mine[: gauge.most]:
-                family.add_metric(labels, value)
-        self.standing.replace(list(found.values()), at)
-        self._up.set(1, "database")
+            at = self.standing.now()
+            try:
+                values = {
+                    (gauge, labels): float(value)
+                    for gauge, labels, value in look.find(lend)
+                }
+            except DatabaseUnavailableError:
+                raise
+            except Exception as error:
+                if _is_lost(connection, error):
+                    raise
+                self._fail(look, error)
+            else:
+                self.standing.found(look, values, at)
+                self._told_at.pop(look.name, None)
         self._sampled.set()
 
+    def _fail(self, look: Look, error: Exception) -> None:
+        self.standing.lost(look)
+        now = self.standing.now()
+        if now - self._told_at.get(look.name, float("-inf")) >= _TELL_AGAIN_SECONDS:
+            self._told_at[look.name] = now
+            emit("sample failed", look=look.name, error=where(error))
+
     def tell_process(self) -> None:
-        """Set what is known of this process without asking the database."""
-        self._ready.set(self._is_ready())
-        _tell_pool(self._database, self._pool)
+        """Tell what is known of this process without asking the database."""
+        self.standing.readiness(is_ready=self._is_ready())
         self._told.set()
 
+    def _pool(self) -> Mapping[Labels, float]:
+        stats = self._database.pool_stats()
+        size, idle = stats.get("pool_size", 0), stats.get("pool_available", 0)
+        name = self._database.name
+        return {
+            (name, "idle"): idle,
+            (name, "used"): size - idle,
+            (name, "waited_for"): stats.get("requests_waiting", 0),
+        }
 
-def _tell_pool(database: Database, pool: Level) -> None:
-    stats = database.pool_stats()
-    size, idle = stats.get("pool_size", 0), stats.get("pool_available", 0)
-    pool.set(idle, database.name, "idle")
-    pool.set(size - idle, database.name, "used")
-    pool.set(stats.get("requests_waiting", 0), database.name, "waited_for")
+
+def _is_lost(connection: Connection, error: Exception) -> bool:
+    is_told = isinstance(error, psycopg.Error) and is_gone(error)
+    return is_told or connection.closed

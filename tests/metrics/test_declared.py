@@ -1,10 +1,12 @@
 """Every family that is declared is set by what really happens, and nothing else is."""
 
+import time
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import httpx
 import pytest
 from psycopg_pool import PoolTimeout
 
@@ -110,15 +112,13 @@ def race(database: TestDatabase, pool: Database) -> None:
     store.commit([Group((other.ref,), lambda *_: (other,), META)])
 
 
-def project(database: TestDatabase, pool: Database) -> None:
+def project(database: TestDatabase, pool: Database, meters: Meters) -> None:
     """A runner leads; one projection cannot be carried forward."""
     database.connect().execute("DELETE FROM counterfoil.projections WHERE name='audit'")
     runner = ProjectionRunner(pool, Projector(pool), this_process())
     runner.start()
     until(runner.is_ready)
-    rows = "SELECT count(*) FROM counterfoil.checkpoints WHERE name LIKE 'drifts_%'"
-    connection = database.connect()
-    until(lambda: connection.execute(rows).fetchall()[0][0])
+    until(lambda: meters.scrape().of("operations"))
     runner.stop()
 
 
@@ -143,11 +143,13 @@ def sell(buyer: Buyer) -> None:
 
 
 def fulfil_an_order(database: TestDatabase, folder: Path) -> None:
-    """An order is settled, and the panel is brought to what was bought."""
+    """An order is settled, and the panel brought to it; another one is for later."""
     folder.mkdir()
-    Client(database.connect()).settle_order(order(1))
+    client = Client(database.connect())
+    client.settle_order(order(1))
+    client.settle_order(order(2) | {"effectiveAt": "2090-01-01T00:00:00Z"})
     with processor(database, folder) as parts:
-        assert fulfil(parts) == 3, "the order whose goods were told of is over, too"
+        assert fulfil(parts) == 4, "the order whose goods were told of is over, too"
 
 
 def tell(shop: Shop) -> None:
@@ -182,12 +184,22 @@ def ask_the_api(database: TestDatabase, folder: Path, meters: Meters) -> None:
         door = PostgresFrontDoor(api.services.database)
         for _ in range(2):
             door.enqueue({"kind": "mail", "uniqueKey": "k"}, Asking(meta=META))
+        change_queues(api.client())
         with api.client().stream("GET", "/stream") as stream:
             next(stream.iter_lines())
             assert following(1)
         until(lambda: following(0))
         with api.client().stream("GET", "/stream", params={"after": "0"}) as missed:
             assert "event: reset" in missed.read().decode()
+
+
+def change_queues(client: httpx.Client) -> None:
+    """One is paused, another one limited."""
+    pause = {"expiresAt": (datetime.now(UTC) + timedelta(hours=2)).isoformat()}
+    assert client.put("/queues/bulk/pause", json=pause).is_success
+    seen = {"If-Match": "*"}
+    limited = client.patch("/queues/default", json={"concurrency": 5}, headers=seen)
+    assert limited.is_success, limited.text
 
 
 def quickly_too_far(services: Services) -> Services:
@@ -215,11 +227,11 @@ def test_what_is_declared_is_what_is_set(
         run_jobs(database)
         lose_a_lease(database)
         race(database, pool)
-        project(database, pool)
         exhaust(database)
         sell(Buyer(pool, FileJournal(tmp_path / "journal")))
         tell(Shop.over(database.connect(), pool, tmp_path / "callbacks"))
-    fulfil_an_order(database, tmp_path / "panel")
+        fulfil_an_order(database, tmp_path / "panel")
+        project(database, pool, meters)
     ask_the_api(database, tmp_path / "var", meters)
     database.connect().execute(SEEDS)
 
@@ -232,6 +244,7 @@ def test_what_is_declared_is_what_is_set(
     moved = {n for n in served if n.endswith("_total") and any(scrape.families[n])}
     assert sorted(n for n in served if n.endswith("_total") and n not in moved) == []
     assert_true(scrape)
+    assert_told(scrape)
 
 
 def assert_true(scrape: Scrape) -> None:
@@ -260,6 +273,21 @@ def assert_true(scrape: Scrape) -> None:
     assert scrape("idempotency_total", result="new") == 1
     denied = scrape.of("authorization_denied_total")
     assert list(denied.values()) == [1]
+    assert scrape("build_info", version="1.2.3", schema_version="0042") == 1
+
+
+def assert_told(scrape: Scrape) -> None:
+    """What people, providers and followers have done meanwhile."""
+    assert scrape.of("operations") == {("create", "pending"): 1}
+    assert scrape("operation_holds", cause="effective_at") == 1
+    assert scrape("queue_paused", queue="bulk") == 1
+    assert scrape("queue_paused", queue="default") == 0
+    for action in ("queue.paused", "queue.limited"):
+        assert scrape("operator_actions_total", action=action, outcome="taken") == 1
+    assert scrape("events_appended_total", category="remark") >= 2
+    assert scrape.of("queue_concurrency_limit") == {("default",): 5}
+    expires = scrape("queue_pause_expires_timestamp_seconds", queue="bulk")
+    assert 7_000 < expires - time.time() < 7_300
     assert scrape.of("inbound_webhooks_total") == {
         ("accepted", "stars"): 1,
         ("duplicate", "stars"): 1,
@@ -273,4 +301,3 @@ def assert_true(scrape: Scrape) -> None:
     assert scrape("sse_dropped_total") == 1
     assert scrape("db_pool_timeouts_total", pool="exhausted") == 1
     assert scrape("log_messages_total", level="warning") >= 1
-    assert scrape("build_info", version="1.2.3", schema_version="0042") == 1

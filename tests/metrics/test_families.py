@@ -6,7 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry, Histogram, generate_latest
 
+from infrastructure.sampling.gauge import Labels, Sampled, within
 from infrastructure.sampling.gauges import DECLARED
+from infrastructure.sampling.sample import Standing
 from infrastructure.telemetry.metrics.families import (
     MOST_SERIES,
     OTHER,
@@ -65,8 +67,7 @@ def test_labels_beyond_the_bound_are_counted_together() -> None:
 
 def test_a_process_never_has_more_than_ten_thousand_series() -> None:
     families = Metrics(version="1", schema="1").families
-    for each in DECLARED:
-        families.reserve(each.name, each.most)
+    Standing(families, dict)
 
     assert sum(families.declared.values()) <= MOST_SERIES
 
@@ -81,3 +82,20 @@ def test_names_follow_the_rules_of_prometheus() -> None:
         for it in ("leader", "http_requests_in_flight", "sse_clients")
     }
     assert {it.name for it in DECLARED if it.name.endswith("_total")} == set()
+
+
+def test_many_labels_hide_neither_a_queue_that_all_serve_nor_the_highest() -> None:
+    ages: dict[Labels, float] = {("bulk",): 0.0}
+    ages.update({(f"queue {n:03}",): float(n) for n in range(100)})
+    counts = Sampled("jobs", "Jobs.", ("queue",), most=3)
+    oldest = Sampled("age_seconds", "Ages.", ("queue",), most=3, merge=max)
+
+    assert within(oldest, ages) == {
+        ("bulk",): 0.0,
+        ("queue 099",): 99.0,
+        ("queue 098",): 98.0,
+        (OTHER,): 97.0,
+    }
+    assert within(counts, ages)[(OTHER,)] == sum(range(98))
+    few: dict[Labels, float] = {("a",): 1.0, ("b",): 2.0}
+    assert within(counts, few) == few

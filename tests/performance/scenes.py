@@ -15,6 +15,8 @@ from infrastructure.processor.heartbeat import deregister, register
 from infrastructure.processor.leases import Held
 from infrastructure.processor.slots import Slots
 from infrastructure.processor.suspects.lane import SuspectLane
+from infrastructure.sampling.sampler import Sampler
+from infrastructure.telemetry.metrics.meter import Metrics
 from projections.event_log import EventFilter, EventLog
 from projections.job_history import JobHistory
 from projections.job_list import JobFilter, JobList
@@ -140,6 +142,14 @@ def retry_dead(stage: Stage) -> None:
         stage.retry(stage.operation)  # it has succeeded
 
 
+def sample(stage: Stage) -> None:
+    metrics = Metrics(version="1", schema="1")
+    sampler = Sampler(stage.parts.pool, metrics.families, lambda: True)
+    sampler.sample(stage.connection)
+    told = {family.name for family in sampler.standing.collect()}
+    assert {f"counterfoil_{it}" for it in ("jobs", "deliveries")} < told
+
+
 type Scene = Callable[[Stage], None]
 
 SCENES: dict[Scene, set[str]] = {
@@ -180,6 +190,10 @@ SCENES: dict[Scene, set[str]] = {
     },
     maintain: {"maintenance_pkey", "maintenance_one_open"},
     retry_dead: {"jobs_dead_pkey"},
+    sample: {
+        *("jobs_claim", "jobs_lines", "jobs_running", "jobs_gate", "jobs_suspects"),
+        *("deliveries_unfinished", "maintenance_one_open"),
+    },
     **goods.SCENES,
     **intake.SCENES,
     **operators.SCENES,

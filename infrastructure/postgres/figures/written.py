@@ -12,10 +12,10 @@ from domain.goods import events as goods
 from domain.goods.state import GoodsDelivery
 from domain.ids import unix_ms_of
 from domain.jobs.events import Enqueued
-from domain.operators.events import ActionRefused, ActionTaken
+from domain.operators.events import ActionRefused, ActionTaken, OperatorEvent
 from domain.order.aggregate import Order
 from domain.order.events import Fulfilled
-from domain.stream import Change
+from domain.stream import Change, StreamKind
 from infrastructure.telemetry import is_measured, measure
 from infrastructure.telemetry.measures import (
     AppendConflicted,
@@ -27,6 +27,11 @@ from infrastructure.telemetry.measures import (
 )
 
 _CONFLICT: Final = Refused("conflict")
+
+_DEEDS: Final[dict[type[Event], str]] = {
+    ActionTaken: "taken",
+    ActionRefused: "refused",
+}
 
 _OUTCOMES: Final[dict[type[Event], str]] = {
     goods.PurchaseConfirmed: "confirmed",
@@ -60,14 +65,22 @@ def tell_written(answers: Iterable[tuple[Change, ...] | Refused]) -> None:
         measure(EventsAppended(events))
 
 
+def tell_remarks(events: Sequence[OperatorEvent]) -> None:
+    """Measure what was committed beside rows, each event a stream of its own."""
+    if not events or not is_measured():
+        return
+    for event in events:
+        if isinstance(event, ActionTaken | ActionRefused):
+            measure(OperatorActed(event.action, _DEEDS[type(event)]))
+    measure(EventsAppended({StreamKind.REMARK.name.lower(): len(events)}))
+
+
 def _tell(event: Event, change: Change, group: Sequence[Change]) -> None:
     match event:
         case Enqueued():
             measure(JobsEnqueued(event.queue, event.kind, "unit"))
-        case ActionTaken():
-            measure(OperatorActed(event.action, "taken"))
-        case ActionRefused():
-            measure(OperatorActed(event.action, "refused"))
+        case ActionTaken() | ActionRefused():
+            measure(OperatorActed(event.action, _DEEDS[type(event)]))
         case Fulfilled():
             _tell_fulfilled(change, group)
         case _:

@@ -7,10 +7,11 @@ from uuid import UUID
 from application.callbacks.callback import Callback, Remarked, Told
 from application.providers.sealing import Sealed
 from domain.event import Instant
-from domain.operators.events import ActionTaken
+from domain.operators.events import ActionTaken, OperatorEvent
 from infrastructure.ids import new_id
 from infrastructure.postgres.batch_store import Connections
 from infrastructure.postgres.database import Connection, transaction
+from infrastructure.postgres.figures.written import tell_remarks
 from infrastructure.postgres.heads.table import (
     instant,
     maybe_instant,
@@ -122,6 +123,7 @@ class PostgresCallbackBook:
             "kind": told.kind,
             "delivery": told.delivery,
         }
+        kept: list[OperatorEvent] = []
         with self._connections.connection() as connection:
             with transaction(connection):
                 is_marked = connection.execute(_MARK, row).fetchone() is not None
@@ -134,6 +136,8 @@ class PostgresCallbackBook:
                     if events:
                         tenant = callback.tenant_id
                         remark(connection, events, each.meta, new_id(), tenant)
+                        kept += events
+            tell_remarks(kept)
             marked = self._read(connection, callback.id)
         if marked is None:
             raise LostCallbackError(str(callback.id))

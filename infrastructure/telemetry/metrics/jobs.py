@@ -73,7 +73,7 @@ class ClaimMetrics:
 
 
 class RunMetrics:
-    """Sets the families of runs, and of births."""
+    """Sets the families of runs."""
 
     def __init__(self, families: Families) -> None:
         """Declare them."""
@@ -109,16 +109,6 @@ class RunMetrics:
             *("kind", "code"),
             most=100,
         )
-        self._born = families.counter(
-            "jobs_enqueued_total",
-            "Jobs born through this process.",
-            *(*queue_kind, "source"),
-        )
-        self._deduplicated = families.counter(
-            "jobs_deduplicated_total",
-            "Jobs that were there already under their unique key.",
-            *queue_kind,
-        )
 
     def succeeded(self, succeeded: JobsSucceeded) -> None:
         """Count jobs that plainly succeeded."""
@@ -150,6 +140,23 @@ class RunMetrics:
             self._finished.add(*what, n=n)
         for what, values in seconds.items():
             self._runs.add(values, *what)
+
+
+class BirthMetrics:
+    """Sets the families of births."""
+
+    def __init__(self, families: Families) -> None:
+        """Declare them."""
+        self._born = families.counter(
+            "jobs_enqueued_total",
+            "Jobs born through this process.",
+            *("queue", "kind", "source"),
+        )
+        self._deduplicated = families.counter(
+            "jobs_deduplicated_total",
+            "Jobs that were there already under their unique key.",
+            *("queue", "kind"),
+        )
 
     def enqueued(self, enqueued: JobsEnqueued) -> None:
         """Count a birth, or none."""

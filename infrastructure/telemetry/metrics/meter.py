@@ -10,10 +10,10 @@ from infrastructure.telemetry import measures
 from infrastructure.telemetry.log import Value, listen
 from infrastructure.telemetry.measures import Measure, measuring
 from infrastructure.telemetry.metrics.families import Families
-from infrastructure.telemetry.metrics.jobs import ClaimMetrics, RunMetrics
+from infrastructure.telemetry.metrics.jobs import BirthMetrics, ClaimMetrics, RunMetrics
 from infrastructure.telemetry.metrics.lines import LineMetrics
 from infrastructure.telemetry.metrics.records import EdgeMetrics, RecordMetrics
-from infrastructure.telemetry.metrics.requests import RequestMetrics
+from infrastructure.telemetry.metrics.requests import RequestMetrics, StreamMetrics
 
 _BUILD: Final = "build_info"
 
@@ -49,14 +49,15 @@ class Metrics:
 def _table(families: Families) -> Mapping[type, Callable[[Any], None]]:
     claims, runs = ClaimMetrics(families), RunMetrics(families)
     records, edges = RecordMetrics(families), EdgeMetrics(families)
-    requests = RequestMetrics(families)
+    requests, streams = RequestMetrics(families), StreamMetrics(families)
+    births = BirthMetrics(families)
     return {
         measures.JobsClaimed: claims.claimed,
         measures.JobsSucceeded: runs.succeeded,
         measures.RunsSettled: runs.settled,
         measures.LeaseLost: claims.lost,
         measures.WriteFenced: claims.fenced,
-        measures.JobsEnqueued: runs.enqueued,
+        measures.JobsEnqueued: births.enqueued,
         measures.EventsAppended: records.appended,
         measures.AppendConflicted: records.conflicted,
         measures.UnitRepeated: records.repeated,
@@ -71,6 +72,6 @@ def _table(families: Families) -> Mapping[type, Callable[[Any], None]]:
         measures.RequestAnswered: requests.answered,
         measures.KeyUsed: requests.keyed,
         measures.Refused: requests.refused,
-        measures.StreamFollowed: requests.followed,
-        measures.StreamDropped: requests.dropped,
+        measures.StreamFollowed: streams.followed,
+        measures.StreamDropped: streams.dropped,
     }

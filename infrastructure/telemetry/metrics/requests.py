@@ -54,12 +54,6 @@ class RequestMetrics:
             *("surface", "cause"),
             most=30,
         )
-        self._following = families.gauge(
-            "sse_clients", "Streams of what happens that are open."
-        )
-        self._dropped = families.counter(
-            "sse_dropped_total", "Streams ended because too much was missed."
-        )
 
     def began(self, begun: RequestBegun) -> None:
         """Count who is here."""
@@ -81,6 +75,19 @@ class RequestMetrics:
         """Count who was not let in."""
         family = self._denied if refused.is_known else self._unknown
         family.add(refused.surface, refused.cause)
+
+
+class StreamMetrics:
+    """Sets the families of live streams."""
+
+    def __init__(self, families: Families) -> None:
+        """Declare them."""
+        self._following = families.gauge(
+            "sse_clients", "Streams of what happens that are open."
+        )
+        self._dropped = families.counter(
+            "sse_dropped_total", "Streams ended because too much was missed."
+        )
 
     def followed(self, followed: StreamFollowed) -> None:
         """Count who follows."""
