@@ -22,9 +22,14 @@ _SECRET: Final = re.compile(
 )
 
 
+def is_secret(name: str) -> bool:
+    """Whether the value of a member of that name is nobody's business."""
+    return _SECRET.search(name) is not None
+
+
 def masked(name: str, value: object, depth: int = 0) -> object:
     """Return the value of a member of that name, fit to be shown."""
-    if _SECRET.search(name) or depth > DEEPEST:
+    if is_secret(name) or depth > DEEPEST:
         return MASK
     if isinstance(value, str):
         return cut(redact(value[: _CHARACTERS * 2]), _CHARACTERS)

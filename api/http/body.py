@@ -15,6 +15,7 @@ from litestar import Request
 from api.http.problems.catalogue import INVALID_REQUEST, UNSUPPORTED_MEDIA_TYPE
 from api.http.problems.pointers import pointer
 from api.http.problems.problem import Mistake, ProblemError
+from domain.text import storable
 
 LARGEST: Final = 1 << 20
 """Bytes of a body."""
@@ -78,7 +79,9 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
         seen = set[str]()
         for name, _ in pairs:
             if name in seen:
-                _refuse("#", f"the name {name[:64]!r} is given twice in one object")
+                _refuse(
+                    "#", f"the name {storable(name, 64)!r} is given twice in one object"
+                )
             seen.add(name)
     return made
 

@@ -31,7 +31,7 @@ from application.providers.sealing import Sealed, Seals
 from application.unit import Ids
 from domain.event import Actor, Causation, Meta
 from domain.operators.events import CallbackContradicted
-from domain.text import storable
+from domain.text import stated
 
 LARGEST_BODY_BYTES: Final = 64 * 1024
 
@@ -77,8 +77,8 @@ class RecordCallback:
         Raises:
             DatabaseUnavailableError: it may have been told already; send it again.
         """
-        tenant_id = storable(tenant_id, _NAME_CHARACTERS)
-        slug = storable(slug, _NAME_CHARACTERS)
+        tenant_id = stated(tenant_id, _NAME_CHARACTERS)
+        slug = stated(slug, _NAME_CHARACTERS)
         provider = self.providers.find(tenant_id, slug)
         problem = self._problem(provider, headers, body)
         came = Callback(

@@ -10,7 +10,7 @@ from domain.access.permissions import EVERY, Permission
 from domain.access.roles import Role
 from domain.errors import InvalidRequestError
 from domain.event import Actor, Causation, Meta
-from domain.text import clean, cut, storable
+from domain.text import clean, cut, stated, storable
 
 SHORTEST_REASON: Final = 3
 LONGEST_REASON: Final = 400
@@ -86,4 +86,4 @@ def instruct(
 
 def as_given(key: str) -> str:
     """Return an id that a person gave, so that it can be written down."""
-    return storable(key.strip(), _KEY_CHARACTERS)
+    return stated(key.strip(), _KEY_CHARACTERS)

@@ -45,7 +45,7 @@ from domain.entitlement.state import Desired
 from domain.errors import DomainError, InvalidRequestError
 from domain.event import Instant, JsonObject, Meta
 from domain.fulfillment.aggregate import FulfillmentOperation
-from domain.fulfillment.operations import RECONCILE
+from domain.fulfillment.operations import BY_OPERATORS, RECONCILE
 from domain.fulfillment.parse import read_operation, read_parameters
 from domain.members import read_text
 from domain.operators.actions import OPERATION_REQUESTED
@@ -112,7 +112,7 @@ class Operate:
             raise  # nothing is refused: the same request is about to be answered
         except (ApplicationError, DomainError) as error:
             refused = ActionRefused(
-                action=as_given(wanted.operation),
+                action=_action(wanted.operation),
                 target=as_given(wanted.entitlement),
                 code=error.code,
             )
@@ -232,6 +232,11 @@ class Operate:
             return about_nothing(wanted.entitlement, instruction)
         nobody = about_nothing(str(found.ref.id))
         return About(found.head.tenant_id, nobody.correlation_id)
+
+
+def _action(wanted: str) -> str:
+    """Return what a refusal is called; words of others are nothing to count by."""
+    return wanted if wanted in BY_OPERATORS else OPERATION_REQUESTED
 
 
 def _nothing(_locked: Locked, _now: Instant) -> tuple[Change, ...]:

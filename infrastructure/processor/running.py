@@ -25,7 +25,7 @@ from domain.jobs.outcome import (
 )
 from domain.jobs.verdict import Ending, Interrupted, Unfit, before_run
 from domain.plain_json import cleaned, plain
-from domain.text import storable
+from domain.text import storable, unquoted
 from infrastructure.errors import DatabaseUnavailableError, said
 from infrastructure.processor.claimed import ClaimedJob
 from infrastructure.processor.leases import Held, Leases
@@ -156,7 +156,7 @@ def decoded(held: Held) -> Any | Unfit:  # noqa: ANN401 - the struct of the kind
     try:
         return msgspec.json.decode(held.job.args, type=held.kind.args)
     except BaseException as error:  # noqa: BLE001 - the job runner: a struct may have checks of its maker's own
-        return Unfit(code="undecodable", error=storable(said(error)))
+        return Unfit(code="undecodable", error=storable(unquoted(said(error))))
 
 
 def handled(held: Held, args: Any, context: Context) -> Ending:  # noqa: ANN401 - the struct of the kind, decoded just before
@@ -207,8 +207,10 @@ def _crashed(held: Held, told: str) -> Retry:
 
 
 def _tell_crash(held: Held, crash: Retry) -> None:
-    job = held.job
-    emit("handler crashed", job=str(job.id), kind=job.kind, error=storable(crash.error))
+    job, error = held.job, crash.error.partition(":")[0]
+    # Not what it said, which may quote arguments: that is told with the job (I12).
+    told = error if error.isidentifier() else ""
+    emit("handler crashed", job=str(job.id), kind=job.kind, error=told)
 
 
 _OUTCOMES: Final = (Completed, Retry, Snooze, Park, Gated, Fail, Cancel, Ambiguous)

@@ -1,6 +1,8 @@
 """Emit structured events; the only place that decides how a log line looks.
 
-Values are ids, codes, counts and redacted texts, never payloads or secrets (I12).
+Values are ids, codes, counts and redacted texts, never payloads or secrets (I12); what
+a handler writes is redacted here.
+
 Listeners see every event as it happens; tests wait for them instead of sleeping.
 """
 
@@ -14,7 +16,14 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Generator
-from typing import TextIO
+from typing import Final, TextIO
+
+from domain.masking import MASK, is_secret
+from domain.text import cut, veiled
+
+_CHARACTERS: Final = 2_000
+_BOUND: Final = 40_000
+_SHORTEST_CARD: Final = 10**12
 
 from infrastructure.telemetry.levels import level_of
 
@@ -51,7 +60,7 @@ def show(event: str, values: dict[str, Value]) -> None:
         "event": event,
     }
     # First and last: what a handler names alike must not stand for what we say.
-    line = json.dumps(ours | _finite(values) | ours)
+    line = json.dumps(ours | _fit(values) | ours)
     error: object = sys.stderr
     with _lock, contextlib.suppress(OSError, ValueError):
         # A closed terminal must not end the worker, and there may be none at all.
@@ -60,14 +69,20 @@ def show(event: str, values: dict[str, Value]) -> None:
             sys.stderr.flush()
 
 
-def _finite(values: dict[str, Value]) -> dict[str, Value]:
-    """Return the values with a text for each number that JSON does not have."""
-    return {
-        name: str(value)
-        if isinstance(value, float) and not math.isfinite(value)
-        else value
-        for name, value in values.items()
-    }
+def _fit(values: dict[str, Value]) -> dict[str, Value]:
+    """Return the values as they may be shown; a handler's names are texts too."""
+    return {veiled(name): _shown(name, value) for name, value in values.items()}
+
+
+def _shown(name: str, value: Value) -> Value:
+    if isinstance(value, str):
+        # Bounded, so that the patterns do not take seconds.
+        return MASK if is_secret(name) else cut(veiled(value[:_BOUND]), _CHARACTERS)
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)  # JSON has no number for it
+    if isinstance(value, int) and abs(value) >= _SHORTEST_CARD:
+        return veiled(str(value))
+    return value
 
 
 _files: weakref.WeakKeyDictionary[TextIO, tuple[int, int]] = weakref.WeakKeyDictionary()

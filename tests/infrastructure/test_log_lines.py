@@ -43,6 +43,22 @@ def test_no_value_stands_for_what_every_line_says_itself(
     assert line["at"] != "never"
 
 
+def test_i12_a_line_holds_no_secret_whoever_writes_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stream = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", stream)
+
+    said = "Bearer hunter2hunter2"
+    show("told", {"password": "hunter2", "said": said, "token": 7})
+    show("told", {"n": 4929123412341234, "secret=hunter2": "x"})
+
+    told = stream.getvalue()
+    assert "hunter2" not in told
+    assert "49291234" not in told
+    assert json.loads(told.splitlines()[0])["token"] == 7
+
+
 def test_a_descriptor_that_was_closed_ends_nobody(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,10 +19,12 @@ from api.http.route import ROUTE, Declaration
 from api.http.services import HttpServices
 from api.http.surface import Surface
 from application.access.principal import Principal
+from domain.text import storable
 
 PRINCIPAL: Final = "principal"
 SURFACE: Final = "surface"
 SERVICES: Final = "services"
+_NAME_CHARACTERS: Final = 64
 
 type Connection = ASGIConnection[Any, Any, Any, Any]
 
@@ -76,8 +78,8 @@ def _refuse_unknown_parameters(connection: Connection, declared: Declaration) ->
         known = ", ".join(sorted(declared.parameters)) or "none"
         rule = f"there is no such parameter; there are: {known}"
         mistakes = tuple(
-            Mistake(parameter=name[:64], code=UNKNOWN_FIELD, detail=rule)
+            Mistake(parameter=name, code=UNKNOWN_FIELD, detail=rule)
             for name in unknown[:8]
         )
-        detail = f"{unknown[0][:64]}: {rule}"
+        detail = f"{storable(unknown[0], _NAME_CHARACTERS)}: {rule}"
         raise ProblemError(UNKNOWN_FIELD, detail, mistakes=mistakes)

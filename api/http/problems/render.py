@@ -28,7 +28,7 @@ from api.http.problems.catalogue import (
     UNSUPPORTED_MEDIA_TYPE,
     problem_type,
 )
-from api.http.problems.pointers import pointer
+from api.http.problems.pointers import pointer, step
 from api.http.problems.problem import Mistake, Problem, ProblemError
 from application.errors import (
     DecisionRefusedError,
@@ -38,11 +38,13 @@ from application.errors import (
     StateConflictError,
 )
 from domain.errors import CounterfoilError, IllegalTransitionError, InvalidRequestError
-from domain.text import storable
+from domain.text import storable, unquoted
 
 MEDIA_TYPE: Final = "application/problem+json"
 _LATER: Final = {"Retry-After": "1"}
 _DETAIL_CHARACTERS: Final = 600
+_MISTAKE_CHARACTERS: Final = 300
+_NAME_CHARACTERS: Final = 64
 _UNKNOWN: Final = re.compile(r"Object contains unknown field `(.*)`", re.DOTALL)
 _AT: Final = re.compile(r"^(.*?)(?: - at `(?:key in )?(\$.*)`)?$", re.DOTALL)
 _BY_STATUS: Final[Mapping[int, str]] = {
@@ -97,7 +99,7 @@ def render(
         request_id=request_id,
         retryable=kind.is_retryable,
         docs=kind.docs,
-        errors=problem.mistakes,
+        errors=tuple(map(_veiled, problem.mistakes)),
         violated_policies=problem.violated,
         **more,
     )
@@ -105,6 +107,16 @@ def render(
     headers = {"Cache-Control": "no-store", **problem.headers}
     return Response(
         body, status_code=kind.status, media_type=MEDIA_TYPE, headers=headers
+    )
+
+
+def _veiled(mistake: Mistake) -> Mistake:
+    """Return it without what is secret in names and words that were sent."""
+    parameter = mistake.parameter
+    return msgspec.structs.replace(
+        mistake,
+        parameter=None if parameter is None else storable(parameter, _NAME_CHARACTERS),
+        detail=storable(mistake.detail, _MISTAKE_CHARACTERS),
     )
 
 
@@ -156,22 +168,21 @@ def _known(error: CounterfoilError, **more: object) -> Found | None:
 
 def _invalid(error: InvalidRequestError) -> ProblemError:
     kind = problem_type(error.code) or PROBLEMS[INVALID_REQUEST]
-    mistake = Mistake(
-        pointer=pointer(error.path), code=error.code, detail=storable(error.detail, 300)
-    )
+    mistake = Mistake(pointer=pointer(error.path), code=error.code, detail=error.detail)
     return ProblemError(kind.code, str(error), mistakes=(mistake,))
 
 
 def _misread(told: str) -> ProblemError:
     """Return what the decoder says of a body."""
-    found = _AT.match(told)
+    found = _AT.match(unquoted(told))
     rule, path = (found[1], found[2] or "$") if found else (told, "$")
     unknown = _UNKNOWN.search(rule)
     code = UNKNOWN_FIELD if unknown else INVALID_REQUEST
-    where = pointer(path) + (f"/{unknown[1][:64]}" if unknown else "")
+    where = pointer(path) + (step(unknown[1]) if unknown else "")
     inner = "unknown_member" if unknown else "invalid_member"
-    mistake = Mistake(pointer=where, code=inner, detail=storable(rule, 300))
-    return ProblemError(code, f"{where}: {storable(rule, 300)}", mistakes=(mistake,))
+    mistake = Mistake(pointer=where, code=inner, detail=rule)
+    said = storable(rule, _MISTAKE_CHARACTERS)
+    return ProblemError(code, f"{where}: {said}", mistakes=(mistake,))
 
 
 def _of_the_framework(error: HTTPException) -> Found | None:
@@ -194,7 +205,7 @@ def _mistakes(error: HTTPException) -> Iterator[Mistake]:
         yield Mistake(
             parameter=_on_the_wire(str(each.get("key", ""))),
             code="invalid_parameter",
-            detail=storable(str(each.get("message", "")), 300),
+            detail=unquoted(str(each.get("message", ""))),
         )
 
 

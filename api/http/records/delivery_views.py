@@ -6,7 +6,8 @@ from api.http.deliveries.evidence import EvidenceView, evidence_view
 from api.http.surface import Surface
 from api.http.wire.ids import Prefix, told
 from api.http.wire.values import Moment, Position, moment, moment_if, position
-from domain.text import storable
+from application.operators.deliveries.decide import LONGEST_EVIDENCE
+from domain.text import stated
 from projections.job_line import JobLine
 from projections.log_event import LogEvent
 from projections.queries.records.evidence import AtLarge, Evidence
@@ -221,7 +222,7 @@ def _proposal(found: Evidence) -> ProposalView | None:
         return None
     return ProposalView(
         verdict=proposed.verdict,
-        evidence=storable(proposed.evidence),
+        evidence=stated(proposed.evidence, LONGEST_EVIDENCE),
         is_override=proposed.is_override,
         by=proposed.by.id,
     )

@@ -47,7 +47,7 @@ from domain.goods.state import Stage
 from domain.operators.actions import REVIEW_PROPOSED, REVIEW_RESOLVED
 from domain.operators.events import ActionRefused
 from domain.stream import Change, Ref, StreamKind
-from domain.text import clean, storable
+from domain.text import clean, stated
 
 ACTION: Final = "decide_delivery"
 
@@ -272,5 +272,5 @@ def _read(said: Said) -> Said:
         rule = f"what shows it, in {SHORTEST_EVIDENCE} to {LONGEST_EVIDENCE} characters"
         code = "evidence_required"
         raise InvalidRequestError(code, "evidence", rule)
-    stored = storable(told, LONGEST_EVIDENCE)
+    stored = stated(told, LONGEST_EVIDENCE)
     return msgspec.structs.replace(said, evidence=stored)

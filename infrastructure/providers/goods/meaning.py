@@ -8,6 +8,7 @@ from typing import Final
 import msgspec
 
 from application.goods.port import Unavailable, Unknown, Unsent
+from domain.text import redact
 from infrastructure.providers.answer import Answer, NoAnswer, Stopped
 from infrastructure.providers.retry_after import moment, retry_after_seconds
 
@@ -68,7 +69,7 @@ def named(reference: str | None) -> str | None:
     """
     if reference is None or _REFERENCE.fullmatch(reference) is None:
         return None
-    return reference
+    return reference if redact(reference) == reference else None
 
 
 def decoded[T](answer: Answer, form: type[T]) -> T | None:

@@ -15,6 +15,7 @@ from psycopg.rows import class_row
 from domain.event import Instant, JsonObject
 from domain.masking import masked
 from domain.members import is_list
+from domain.text import redact, stated
 from projections.connections import Lend, one_snapshot
 from projections.job_line import DEAD, LIVE, JobLine, read_lines
 from projections.log_event import COLUMNS, LogEvent, read_events
@@ -48,6 +49,7 @@ SELECT counterfoil.now() AS now,
            AND e.version = %(version)s
            AND e.type = 'job.succeeded') AS result
 """
+_NAME_CHARACTERS: Final = 128
 _STATES: Final = {"job.succeeded": "succeeded"}
 
 _json = msgspec.json.Decoder(dict[str, object])
@@ -120,7 +122,6 @@ def _record(
     job_id: UUID, events: tuple[LogEvent, ...], line: JobLine | None, told: _Told
 ) -> JobRecord:
     birth, last = events[0], events[-1]
-    names = birth.data.get("args")
     state = line.state if line else _STATES.get(last.type, "waiting")
     is_over = state not in {"waiting", "running"}
     return JobRecord(
@@ -136,7 +137,7 @@ def _record(
         created_at=birth.recorded_at,
         finished_at=last.recorded_at if is_over else None,
         correlation_id=birth.meta.correlation_id,
-        args=tuple(str(name) for name in names) if is_list(names) else (),
+        args=_names(birth.data.get("args")),
         line=line,
         progress=_shown(told.progress),
         result=_shown(told.result),
@@ -146,11 +147,21 @@ def _record(
     )
 
 
+def _names(told: object) -> tuple[str, ...]:
+    """Return names of arguments: whoever enqueues may write anything there too."""
+    if not is_list(told):
+        return ()
+    return tuple(stated(str(name), _NAME_CHARACTERS) for name in told)
+
+
 def _shown(told: str | None) -> JsonObject | None:
     """Return an object as it may be shown; what is none, is nothing."""
     if told is None:
         return None
     try:
-        return {name: masked(name, value) for name, value in _json.decode(told).items()}
+        return {
+            redact(name): masked(name, value)
+            for name, value in _json.decode(told).items()
+        }
     except (msgspec.DecodeError, RecursionError):
         return None

@@ -86,6 +86,8 @@ class Told:
     status: int
     code: str
     body: bytes
+    head: str
+    """The headers, a line each."""
 
     def __str__(self) -> str:
         return f"{self.status} {self.body[:300].decode()}"
@@ -152,6 +154,7 @@ class Question:
     path: str
     headers: Mapping[str, str]
     body: bytes
+    query: str = ""
 
     async def of(self, app: Any) -> Told:  # noqa: ANN401 - ASGI's
         """Return what the application answers."""
@@ -173,7 +176,7 @@ class Question:
             "path": self.path,
             "raw_path": self.path.encode(),
             "root_path": "",
-            "query_string": b"",
+            "query_string": self.query.encode(),
             "headers": [
                 (b"host", b"here"),
                 *((k.encode(), v.encode()) for k, v in self.headers.items()),
@@ -186,7 +189,8 @@ class Question:
         body = b"".join(each.get("body", b"") for each in sent)
         status = sent[0]["status"]
         code = msgspec.json.decode(body)["code"] if status >= 400 else ""
-        return Told(status, code, body)
+        head = b"".join(b"%s: %s\n" % each for each in sent[0]["headers"])
+        return Told(status, code, body, head.decode("latin-1"))
 
 
 def program(
