@@ -13,7 +13,7 @@ checks with `is_current` that the version is still the one it read.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Final, Protocol
 from uuid import UUID
 
@@ -50,6 +50,18 @@ BUSY: Final = Refused("busy")
 
 LINGERING: Final = Refused("job_lingering")
 """A handler of the job runs on although its run is over: there would be two."""
+
+
+type Versions = frozenset[int] | None
+"""What whoever asks has looked at: the thing has to be at one of these; None: at any.
+
+The empty set is of somebody who has looked at something else.
+"""
+
+
+def is_seen(versions: Versions, version: int) -> bool:
+    """Whether a thing at that version is as whoever asks has seen it."""
+    return versions is None or version in versions
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,6 +106,10 @@ type Decide = Callable[[Locked, Instant], tuple[Change, ...] | Refused]
 """Pure; called again from fresh heads when the unit is repeated."""
 
 
+type IsAsked = Callable[[Sequence[Change]], bool]
+"""Whether a change that was accepted is not done yet, by what was written."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Once:
     """A request that has one effect however often it comes; see `application.once`.
@@ -110,9 +126,11 @@ class Once:
     request: JsonObject
     """All that makes it this request, with its defaults; the database hashes it."""
     status: int
-    """Of the answer, as long as `status_after` knows no other."""
-    status_after: Mapping[str, int] = field(default_factory=dict[str, int])
-    """By an event's tag: the status when it is among what was written."""
+    """Of the answer once it is done."""
+    status_asked: int | None = None
+    """Of the answer while somebody else has to do it yet, or to agree."""
+    is_asked: IsAsked = lambda _changes: False
+    """Tells that, by what was written."""
     kind: str = ""
     """Of what is made or changed: see `making`."""
     id: str = ""
@@ -123,12 +141,8 @@ class Once:
 
     def answer(self, changes: Sequence[Change] = ()) -> Answer:
         """Return what is answered once these are written."""
-        told = [event.tag for change in changes for event in change.events]
-        status = next(
-            (self.status_after[tag] for tag in told if tag in self.status_after),
-            self.status,
-        )
-        return Answer(status=status, kind=self.kind, id=self.id)
+        asked = self.status_asked if self.is_asked(changes) else None
+        return Answer(status=asked or self.status, kind=self.kind, id=self.id)
 
 
 KEY_IN_PROGRESS: Final = KeyRefused("idempotency_in_progress")

@@ -11,7 +11,7 @@ The use case hands `instruction.once` to its group (`application.once`); `show` 
 how what was made is now.  Without the header it is the same, but for repetitions.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -26,12 +26,12 @@ from api.http.surface import Surface
 from application.once.answers import answer_once
 from application.once.key import HEADER, read_key
 from application.operators.instruction import Instruction
-from application.unit import Answer, Once
+from application.unit import Answer, IsAsked, Once
 from domain.errors import InvalidRequestError
 from domain.plain_json import plain
+from domain.stream import Change
 
 REPLAYED: Final = "Idempotency-Replayed"
-_NO_STATUSES: Final[Mapping[str, int]] = {}
 _PAGE: Final = f"https://counterfoil.dev/problems/{MISSING_IDEMPOTENCY_KEY}"
 
 
@@ -46,6 +46,12 @@ class Made:
     """Tags of what was written; none when it was before."""
     position: int | None = None
     """Where a reader sees it; None when it was before."""
+    is_asked: bool = False
+    """Whether somebody else has to do it yet: the route's other status is answered."""
+
+
+def _is_done(_changes: Sequence[Change]) -> bool:
+    return False
 
 
 def answered[V](
@@ -54,27 +60,26 @@ def answered[V](
     show: Callable[[Made], Response[V]],
     *,
     body: object = None,
-    status_after: Mapping[str, int] = _NO_STATUSES,
+    is_asked: IsAsked = _is_done,
 ) -> Response[V]:
     """Return the answer to a request that has one effect under its key.
 
-    `body` is what was asked with its defaults filled in; `status_after` tells by an
-    event's tag which other status than the route's own is answered when it is written.
+    `body` is what was asked with its defaults filled in.  `is_asked` tells by what was
+    written whether the route's other status is answered, now and to repetitions.
 
     Raises:
         ProblemError: the key is missing or is none, or the reason is.
         CounterfoilError: what `carry_out` raises; or see `answer_once`.
     """
-    once = _once(call, body, status_after)
+    once = _once(call, body, is_asked)
     instruction = msgspec.structs.replace(call.instruction(), once=once)
     done: list[Made] = []
 
     def act() -> Answer:
         made = carry_out(instruction)
         done.append(made)
-        status = _declared(call).status
-        for tag in made.events:
-            status = status_after.get(tag, status)
+        declared = _declared(call)
+        status = declared.also[0] if made.is_asked else declared.status
         return Answer(status=status, kind=made.kind, id=made.id)
 
     told = answer_once(call.services.answers, once, act)
@@ -86,7 +91,7 @@ def answered[V](
     return response
 
 
-def _once(call: Call, body: object, status_after: Mapping[str, int]) -> Once | None:
+def _once(call: Call, body: object, is_asked: IsAsked) -> Once | None:
     key = _key(call)
     if key is None:
         return None
@@ -104,7 +109,8 @@ def _once(call: Call, body: object, status_after: Mapping[str, int]) -> Once | N
         key=key,
         request=request,
         status=declared.status,
-        status_after=status_after,
+        status_asked=next(iter(declared.also), None),
+        is_asked=is_asked,
     )
 
 

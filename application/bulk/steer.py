@@ -28,7 +28,17 @@ from application.operators.refusals import About, Refusals, about_nothing
 from application.operators.taken import Deed, on_record
 from application.policies import bulk as bulk_job
 from application.ports import Streams
-from application.unit import Group, Ids, Locked, Refused, UnitOfWork, Written, changed
+from application.unit import (
+    Group,
+    Ids,
+    Locked,
+    Refused,
+    UnitOfWork,
+    Versions,
+    Written,
+    changed,
+    is_seen,
+)
 from domain.access.permissions import Permission
 from domain.bulk.aggregate import BulkOperation, Stage, decide, fold
 from domain.bulk.commands import (
@@ -118,9 +128,9 @@ class SteerBulk:
         step: Step,
         key: UUID,
         instruction: Instruction,
-        version: int | None = None,
+        versions: Versions = None,
     ) -> Steered:
-        """Return the operation after one step; `version` is the one looked at.
+        """Return the operation after one step; `versions` were looked at.
 
         Raises:
             ForbiddenError: whoever asks may not.
@@ -130,7 +140,7 @@ class SteerBulk:
             VersionChangedError: it is at another version.
             DatabaseUnavailableError: nothing is known to be done.
         """
-        asked = _Asked(step, Ref(StreamKind.BULK, key), version, instruction.actor)
+        asked = _Asked(step, Ref(StreamKind.BULK, key), versions, instruction.actor)
         return self._on_record(asked, instruction)
 
     def _on_record(self, asked: "_Asked", instruction: Instruction) -> Steered:
@@ -210,7 +220,7 @@ class SteerBulk:
 class _Asked:
     step: Step
     ref: Ref
-    version: int | None
+    versions: Versions
     by: Actor
 
 
@@ -244,7 +254,7 @@ def _decided(
     bulk = bulk_of(head)
     if jobs.old is not None and bulk.job != jobs.old.id:
         return _GONE  # it was resumed meanwhile: look again
-    if asked.version is not None and asked.version != bulk.version:
+    if not is_seen(asked.versions, bulk.version):
         return _OTHER_VERSION
     events = decide(bulk, asked.step.make(head, jobs.next(locked), asked.by))
     if not events:

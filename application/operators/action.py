@@ -1,6 +1,6 @@
 """One action of an operator on a target, carried out or refused, and on record."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Final, NamedTuple
@@ -26,9 +26,18 @@ from application.operators.refusals import (
 from application.operators.room import NO_ROOM, no_room
 from application.operators.taken import Deed, on_record
 from application.operators.target import Target, Targets, unknown
-from application.unit import Group, Locked, Refused, UnitOfWork, Written
+from application.unit import (
+    Group,
+    Locked,
+    Refused,
+    UnitOfWork,
+    Versions,
+    Written,
+    is_seen,
+)
 from domain.access.permissions import Permission
 from domain.event import Instant
+from domain.jobs.aggregate import Stage
 from domain.members import is_object
 from domain.operators.events import ActionRefused, ActionTaken
 from domain.stream import Change, Ref, StreamKind
@@ -86,11 +95,11 @@ class Action:
     refusals: Refusals
 
     def __call__(
-        self, key: str, instruction: Instruction, version: int | None = None
+        self, key: str, instruction: Instruction, versions: Versions = None
     ) -> Done:
         """Return what was done to the job, operation or delivery that has the id `key`.
 
-        `version` is the one that was looked at; None: whichever it is.
+        `versions` are those that were looked at.
 
         Raises:
             ForbiddenError: whoever asks may not.
@@ -102,7 +111,7 @@ class Action:
             DatabaseUnavailableError: nothing is known to be done.
         """
         try:
-            return self._done(key, instruction, version)
+            return self._done(key, instruction, versions)
         except ApplicationError as error:
             self.refusals.record(
                 ActionRefused(action=self.verb, target=as_given(key), code=error.code),
@@ -111,7 +120,7 @@ class Action:
             )
             raise
 
-    def _done(self, key: str, instruction: Instruction, version: int | None) -> Done:
+    def _done(self, key: str, instruction: Instruction, versions: Versions) -> Done:
         instruction.require(self.permission)
         for _ in range(_ROUNDS):
             target = self.targets.find(key, instruction.tenant_id)
@@ -120,7 +129,7 @@ class Action:
             is_goods = _id_of(target, StreamKind.DELIVERY) is not None
             born = (Ref(StreamKind.JOB, self.refusals.ids()),) if is_goods else ()
             kept_as = _named(target, key).kind.name.lower()
-            seen = _Seen(_named(target, key), version)
+            seen = _Seen(_named(target, key), versions)
             decide = partial(_as_seen, self.decide, seen)
             group = Group(
                 refs=(*target.refs, *born),
@@ -187,7 +196,7 @@ class Action:
                 for event in change.events
                 if not isinstance(event, ActionTaken)
             ),
-            is_asked=_is_asked(written),
+            is_asked=asks_to_end(written.changes),
             position=written.position,
         )
 
@@ -204,17 +213,21 @@ def _named(target: Target, key: str) -> Ref:
     return next((ref for ref in refs if ref.id == UUID(key)), refs[0])
 
 
-def _is_asked(written: Written) -> bool:
-    records = (event for each in written.changes for event in each.events)
+def asks_to_end(changes: Sequence[Change]) -> bool:
+    """Whether a running job has only been asked to end, now or before."""
+    records = (event for each in changes for event in each.events)
     figures = (it.after.get("job") for it in records if isinstance(it, ActionTaken))
-    return any(is_object(it) and bool(it["cancel_requested"]) for it in figures)
+    return any(
+        is_object(it) and it["state"] == Stage.RUNNING and bool(it["cancel_requested"])
+        for it in figures
+    )
 
 
 class _Seen(NamedTuple):
-    """What the person has named, and the version that they looked at."""
+    """What the person has named, and the versions that they looked at."""
 
     ref: Ref
-    version: int | None
+    versions: Versions
 
 
 def _as_seen(
@@ -222,7 +235,7 @@ def _as_seen(
 ) -> tuple[Change, ...] | Refused:
     """Return what the action changes of what is still as the person saw it."""
     head = locked.get(seen.ref)
-    if head is not None and seen.version not in {None, head.state.version}:
+    if head is not None and not is_seen(seen.versions, head.state.version):
         return STALE
     return decide(target, locked, now)
 

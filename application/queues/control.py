@@ -18,7 +18,7 @@ from application.operators.instruction import Instruction, as_given
 from application.operators.refusals import DEFAULT_TENANT, About, Refusals
 from application.operators.taken import Deed, taken
 from application.queues.rows import Changed, QueueRows
-from application.unit import Ids, UnitOfWork
+from application.unit import Ids, UnitOfWork, Versions, is_seen
 from domain.access.permissions import Permission
 from domain.errors import DomainError
 from domain.event import Instant, JsonObject
@@ -42,7 +42,7 @@ class ControlQueues:
         name: str,
         until: Instant,
         instruction: Instruction,
-        version: int | None = None,
+        versions: Versions = None,
     ) -> Changed[Queue]:
         """Return the queue, paused until then; what runs goes on.
 
@@ -51,28 +51,28 @@ class ControlQueues:
             NotFoundError: there is no such queue, or not for them.
             InvalidRequestError: the instant is past, or more than a day away.
             QueuePausedError: somebody has paused it in other words.
-            VersionChangedError: it is not at the `version` that was given.
+            VersionChangedError: it is at none of the `versions` that were given.
             DatabaseUnavailableError: nothing is known to be done.
         """
         command = Pause(until=until, by=instruction.actor.id, reason=instruction.reason)
-        return self._on_record(QUEUE_PAUSED, name, command, instruction, version)
+        return self._on_record(QUEUE_PAUSED, name, command, instruction, versions)
 
     def resume(
-        self, name: str, instruction: Instruction, version: int | None = None
+        self, name: str, instruction: Instruction, versions: Versions = None
     ) -> Changed[Queue]:
         """Return the queue, claimed again, whoever had paused it.
 
         Raises:
             CounterfoilError: as `pause`.
         """
-        return self._on_record(QUEUE_RESUMED, name, Resume(), instruction, version)
+        return self._on_record(QUEUE_RESUMED, name, Resume(), instruction, versions)
 
     def limit(
         self,
         name: str,
         concurrency: int | None,
         instruction: Instruction,
-        version: int | None = None,
+        versions: Versions = None,
     ) -> Changed[Queue]:
         """Return the queue, of which so many jobs run at once; None: no limit.
 
@@ -83,7 +83,7 @@ class ControlQueues:
             CounterfoilError: as `pause`.
         """
         command = Limit(concurrency=concurrency)
-        return self._on_record(QUEUE_LIMITED, name, command, instruction, version)
+        return self._on_record(QUEUE_LIMITED, name, command, instruction, versions)
 
     def _on_record(
         self,
@@ -91,9 +91,9 @@ class ControlQueues:
         name: str,
         command: QueueCommand,
         instruction: Instruction,
-        version: int | None,
+        versions: Versions,
     ) -> Changed[Queue]:
-        change = partial(_change, action, command, version)
+        change = partial(_change, action, command, versions)
         try:
             return self._changed(name, change, instruction)
         except (ApplicationError, DomainError) as error:
@@ -121,9 +121,9 @@ class ControlQueues:
 
 
 def _change(
-    action: str, command: QueueCommand, version: int | None, queue: Queue, now: Instant
+    action: str, command: QueueCommand, versions: Versions, queue: Queue, now: Instant
 ) -> tuple[Queue, ActionTaken]:
-    if version not in {None, queue.version}:
+    if not is_seen(versions, queue.version):
         raise VersionChangedError(queue.name)
     after = changed(queue, command, now)
     deed = Deed(action=action, target_kind=_WHAT, target=queue.name)

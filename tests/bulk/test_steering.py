@@ -111,8 +111,8 @@ def test_another_version_than_was_looked_at_is_refused(stage: Stage) -> None:
     version = stage.head(bulk)["version"]
 
     with pytest.raises(VersionChangedError):
-        stage.steer(START, bulk, person(), version - 1)
-    stage.steer(START, bulk, person(), version)
+        stage.steer(START, bulk, person(), frozenset({version - 1}))
+    stage.steer(START, bulk, person(), frozenset({version}))
 
     assert stage.head(bulk)["state"] == "running"
 

@@ -74,8 +74,8 @@ def test_what_has_changed_since_it_was_looked_at_is_left_alone(
     )
 
     with pytest.raises(VersionChangedError):
-        cancel(key, instruct("bob", "not wanted"), version=7)
-    done = cancel(key, instruct("bob", "not wanted"), version=1)
+        cancel(key, instruct("bob", "not wanted"), versions=frozenset({7}))
+    done = cancel(key, instruct("bob", "not wanted"), versions=frozenset({1}))
 
     assert done.events == ("job.cancelled", "fulfillment.cancelled")
     assert [each[2] for each in world.refusals()] == ["precondition_failed"]

@@ -135,7 +135,7 @@ def decide(  # noqa: PLR0913 - the options of the command, one to one
         verdict=verdict,
         evidence=evidence,
         is_override=override,
-        version=version,
+        versions=None if version is None else frozenset({version}),
     )
     with installation.open() as services:
         decided = services.decide(said, instruction)

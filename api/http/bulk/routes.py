@@ -16,7 +16,7 @@ from api.http.keyed import Made, answered
 from api.http.route import Key, Match, route
 from api.http.surface import OPERATORS, Surface
 from api.http.wire.ids import Prefix, given, told
-from api.http.wire.versions import expected
+from api.http.wire.match import seen
 from application.bulk.request import KIND
 from application.bulk.steer import APPROVE, CANCEL, PAUSE, RESUME, START, Step
 from application.errors import NotFoundError
@@ -179,10 +179,10 @@ def cancel_bulk(
 
 def _steered(call: Call, step: Step, bulk_id: str) -> Response[BulkView]:
     id_ = given(bulk_id, Prefix.BULK)
-    version = expected(call, told(Prefix.BULK, id_))
+    versions = seen(call, told(Prefix.BULK, id_))
 
     def carry_out(instruction: Instruction) -> Made:
-        done = call.services.steer_bulk(step, id_, instruction, version)
+        done = call.services.steer_bulk(step, id_, instruction, versions)
         return Made(KIND, str(id_), done.events, done.position)
 
     return answered(

@@ -7,8 +7,8 @@ from litestar import Response
 
 from api.http.surface import Surface
 from api.http.wire.ids import Prefix, told
+from api.http.wire.match import etag
 from api.http.wire.values import Moment, Position, moment, moment_if, position
-from api.http.wire.versions import etag
 from domain.event import Actor
 from projections.queries.bulk.items import BulkItemLine
 from projections.queries.bulk.operations import BulkLine

@@ -22,14 +22,13 @@ from api.http.keyed import Made, answered
 from api.http.route import Key, Match, route
 from api.http.surface import OPERATORS, Surface
 from api.http.wire.ids import Prefix, given, told
-from api.http.wire.match import wanted_version
+from api.http.wire.match import seen
 from application.evidence.add import LARGEST_BYTES
 from application.evidence.media import MEDIA
+from application.operators.deliveries.decide import waits_for_agreement
 from application.operators.deliveries.verdict import Said
 from application.operators.instruction import Instruction
 from domain.access.permissions import Permission
-
-_PROPOSED = "goods.decision_proposed"
 
 
 @route(
@@ -94,19 +93,22 @@ def decide_delivery(
         evidence=data.evidence,
         files=data.evidence_files,
         is_override=data.override,
-        version=wanted_version(call, Prefix.DELIVERY, id_),
+        versions=seen(call, told(Prefix.DELIVERY, id_)),
     )
 
     def carry_out(instruction: Instruction) -> Made:
         decided = call.services.decide(said, instruction)
         events, position = decided.events, decided.position
-        return Made("delivery", str(decided.delivery_id), events, position)
+        is_asked = decided.is_proposed
+        return Made(
+            "delivery", str(decided.delivery_id), events, position, is_asked=is_asked
+        )
 
     def show(made: Made) -> Response[DecisionView]:
         decided = call.services.decide.look(made.id, call.instruction())
         return decision_view(decided, made)
 
-    return answered(call, carry_out, show, body=data, status_after={_PROPOSED: 202})
+    return answered(call, carry_out, show, body=data, is_asked=waits_for_agreement)
 
 
 @route(

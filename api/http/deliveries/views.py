@@ -53,7 +53,7 @@ def decision_view(decided: Decided, made: Made) -> Response[DecisionView]:
         events=made.events,
         position=position(made.position or decided.position),
     )
-    tag = etag(Prefix.DELIVERY, decided.delivery_id, decided.version)
+    tag = etag(view.delivery_id, view.version)
     return Response(view, headers={"ETag": tag})
 
 

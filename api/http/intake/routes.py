@@ -22,6 +22,7 @@ from api.http.keyed import REPLAYED, Made, answered
 from api.http.route import Key, route
 from api.http.surface import Surface
 from api.http.wire.ids import Prefix, given, told
+from api.http.wire.match import etag
 from application.errors import NotFoundError
 from application.intake.defaults import job_asked, refund_asked, settlement_asked
 from application.intake.port import BEFORE, JOB, ORDER
@@ -140,7 +141,7 @@ def get_order(
     order = _order(call, order_id)
     if order is None:
         raise NotFoundError(ORDER, order_id[:64])
-    headers = {"ETag": f'"{told(Prefix.ORDER, order.stream_id)}:{order.version}"'}
+    headers = {"ETag": etag(told(Prefix.ORDER, order.stream_id), order.version)}
     if order.state == "paid":
         headers |= _LATER
     return Response(order_view(call.surface, order), headers=headers)

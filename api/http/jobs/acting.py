@@ -4,7 +4,7 @@ The same for every route: under its key once, at the version that was looked at,
 answered with how the job is now.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Final
 from uuid import UUID
 
@@ -14,18 +14,13 @@ from api.http.call import Call
 from api.http.jobs.views import ActedView, acted_view
 from api.http.keyed import Made, answered
 from api.http.wire.ids import Prefix, given, told
-from api.http.wire.versions import expected
-from application.operators.action import Done
+from api.http.wire.match import seen
+from application.operators.action import Done, asks_to_end
 from application.operators.instruction import Instruction
-from domain.jobs.events import CancelRequested
+from application.unit import Versions
 
-type Act = Callable[[str, Instruction, int | None], Done]
-"""What is done to what has the id, if it is at that version."""
-
-ASKED: Final[Mapping[str, int]] = {CancelRequested.tag: 202}
-"""A running job is only asked to end."""
-
-_NO_STATUSES: Final[Mapping[str, int]] = {}
+type Act = Callable[[str, Instruction, Versions], Done]
+"""What is done to what has the id, if it is at one of those versions."""
 
 
 def acted(
@@ -34,7 +29,6 @@ def acted(
     act: Act,
     *,
     body: object = None,
-    status_after: Mapping[str, int] = _NO_STATUSES,
 ) -> Response[ActedView]:
     """Return what was done to what the caller has named, under its key once.
 
@@ -43,15 +37,14 @@ def acted(
     """
     prefix, text = named
     id_ = given(text, prefix)
-    version = expected(call, told(prefix, id_))
+    versions = seen(call, told(prefix, id_))
     done: list[Done] = []
 
     def carry_out(instruction: Instruction) -> Made:
-        did = act(str(id_), instruction, version)
+        did = act(str(id_), instruction, versions)
         done.append(did)
-        # Asked once more of a running job, it is as much asked for as at first.
-        events = (CancelRequested.tag,) if did.is_asked else did.events
-        return Made(prefix.name.lower(), str(id_), events, did.position)
+        kind = prefix.name.lower()
+        return Made(kind, str(id_), did.events, did.position, is_asked=did.is_asked)
 
     def show(made: Made) -> Response[ActedView]:
         did = done[0] if done and made.position is not None else _before(call, made)
@@ -61,7 +54,7 @@ def acted(
             headers["Location"] = f"{call.surface}/jobs/{view.job_id}"
         return Response(view, headers=headers)
 
-    return answered(call, carry_out, show, body=body, status_after=status_after)
+    return answered(call, carry_out, show, body=body, is_asked=asks_to_end)
 
 
 def _before(call: Call, made: Made) -> Done:

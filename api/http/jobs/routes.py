@@ -10,7 +10,7 @@ from litestar.handlers import HTTPRouteHandler
 from litestar.params import FromPath, JSONBody
 
 from api.http.call import Call
-from api.http.jobs.acting import ASKED, acted
+from api.http.jobs.acting import acted
 from api.http.jobs.bodies import Snooze
 from api.http.jobs.views import ActedView
 from api.http.route import Key, Match, route
@@ -18,6 +18,7 @@ from api.http.surface import Surface
 from api.http.wire.ids import Prefix
 from application.operators.action import Action, Done
 from application.operators.instruction import Instruction
+from application.unit import Versions
 from domain.access.permissions import Permission
 
 ROOM: Final = ("tenant_pending_limit", "total_pending_limit")
@@ -48,6 +49,7 @@ def retry_job(
     "POST",
     "/jobs/{job_id:str}/cancel",
     permission=Permission.JOBS_WRITE,
+    also=(202,),
     key=Key.TAKEN,
     match=Match.TAKEN,
     problems=_OF_JOBS,
@@ -61,7 +63,7 @@ def cancel_job(
     knows within one heartbeat.
     """
     named = (Prefix.JOB, job_id)
-    return acted(call, named, call.services.cancel, status_after=ASKED)
+    return acted(call, named, call.services.cancel)
 
 
 @route(
@@ -77,8 +79,8 @@ def snooze_job(
 ) -> Response[ActedView]:
     """Let a waiting job wait until an instant; its attempts stay as they are."""
 
-    def act(key: str, instruction: Instruction, version: int | None) -> Done:
-        return call.services.snooze(key, data.until, instruction, version)
+    def act(key: str, instruction: Instruction, versions: Versions) -> Done:
+        return call.services.snooze(key, data.until, instruction, versions)
 
     return acted(call, (Prefix.JOB, job_id), act, body=data)
 
@@ -103,6 +105,7 @@ def retry_operation(
     "POST",
     "/operations/{operation_id:str}/cancel",
     permission=Permission.OPERATIONS_WRITE,
+    also=(202,),
     key=Key.TAKEN,
     match=Match.TAKEN,
     problems=_REFUSED,
@@ -112,7 +115,7 @@ def cancel_operation(
 ) -> Response[ActedView]:
     """Cancel an operation that has not succeeded; a running one is asked to end."""
     named = (Prefix.OPERATION, operation_id)
-    return acted(call, named, _of(call.services.cancel), status_after=ASKED)
+    return acted(call, named, _of(call.services.cancel))
 
 
 @route(
@@ -135,6 +138,7 @@ def retry_system_job(
     "POST",
     "/system/jobs/{operation_id:str}/cancel",
     permission=Permission.OPERATIONS_WRITE,
+    also=(202,),
     key=Key.TAKEN,
     match=Match.TAKEN,
     problems=_REFUSED,
@@ -144,7 +148,7 @@ def cancel_system_job(
 ) -> Response[ActedView]:
     """Cancel an operation: the earlier product's path."""
     named = (Prefix.OPERATION, operation_id)
-    return acted(call, named, _of(call.services.cancel), status_after=ASKED)
+    return acted(call, named, _of(call.services.cancel))
 
 
 def _of(action: Action) -> Action:

@@ -21,7 +21,7 @@ from api.http.queues.views import (
 from api.http.route import Match, route
 from api.http.surface import OPERATORS, Surface
 from api.http.wire.installation import require_theirs
-from api.http.wire.versions import etag, expected
+from api.http.wire.match import etag, seen
 from application.errors import NotFoundError
 from domain.access.permissions import Permission
 from projections.queries.processing.queues import QueueLine
@@ -63,7 +63,7 @@ def limit_queue(
     on, and nothing is claimed until fewer run.
     """
     done = call.services.control_queues.limit(
-        queue, data.concurrency, call.instruction(), expected(call, tag_of(queue))
+        queue, data.concurrency, call.instruction(), seen(call, tag_of(queue))
     )
     return changed_view(_line(call, queue), done.position)
 
@@ -84,7 +84,7 @@ def pause_queue(
     renews a pause for the same reason; for others it is taken.
     """
     done = call.services.control_queues.pause(
-        queue, data.expires_at, call.instruction(), expected(call, tag_of(queue))
+        queue, data.expires_at, call.instruction(), seen(call, tag_of(queue))
     )
     return changed_view(_line(call, queue), done.position)
 
@@ -102,7 +102,7 @@ def resume_queue(queue: FromPath[str], call: NamedDependency[Call]) -> Response[
     One that is not paused stays so.
     """
     done = call.services.control_queues.resume(
-        queue, call.instruction(), expected(call, tag_of(queue))
+        queue, call.instruction(), seen(call, tag_of(queue))
     )
     tag = etag(tag_of(queue), done.after.version)
     return Response(None, headers={"ETag": tag})

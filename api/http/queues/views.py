@@ -1,12 +1,13 @@
 """What is answered about queues."""
 
 from typing import Any
+from urllib.parse import quote
 
 import msgspec
 from litestar import Response
 
+from api.http.wire.match import etag
 from api.http.wire.values import Moment, Position, moment, moment_if, position
-from api.http.wire.versions import etag
 from projections.queries.processing.queues import QueueLine, QueuePage
 
 
@@ -52,8 +53,8 @@ class QueuesView(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 def tag_of(name: str) -> str:
-    """Return what a queue is called in ETags."""
-    return f"queue_{name}"
+    """Return what a queue is called in ETags, which are ASCII without quotes."""
+    return f"queue_{quote(name)}"
 
 
 def queues_view(page: QueuePage) -> QueuesView:

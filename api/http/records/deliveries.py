@@ -20,7 +20,7 @@ from api.http.records.delivery_views import (
 from api.http.records.problems import LIST_PROBLEMS
 from api.http.route import route
 from api.http.surface import OPERATORS, Surface
-from api.http.wire.ids import Prefix, given
+from api.http.wire.ids import Prefix, given, told
 from api.http.wire.match import etag
 from application.errors import NotFoundError
 from domain.access.permissions import Permission
@@ -68,7 +68,7 @@ def get_delivery(
         raise NotFoundError(what, delivery_id[:64])
     may_decide = Permission.DELIVERIES_DECIDE in call.principal.permissions
     view = delivery_detail_view(call.surface, found, may_decide=may_decide)
-    headers = {"ETag": etag(Prefix.DELIVERY, id_, found.version)}
+    headers = {"ETag": etag(told(Prefix.DELIVERY, id_), found.version)}
     return Response(view, headers=headers)
 
 

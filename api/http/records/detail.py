@@ -8,7 +8,7 @@ from litestar import Response
 from api.http.call import Call
 from api.http.lists.page import Ask
 from api.http.lists.waiting import no_older_than, told_if_behind
-from api.http.wire.ids import Prefix, given
+from api.http.wire.ids import Prefix, given, told
 from api.http.wire.match import etag
 from application.errors import NotFoundError
 from projections.queries.terms import TENANT, Among, Asked
@@ -45,7 +45,7 @@ def detailed[R, V](
     position = page.as_of.position
     version = call.services.queries.versions(id_, position)
     headers = {
-        "ETag": etag(prefix, id_, version),
+        "ETag": etag(told(prefix, id_), version),
         "X-As-Of-Position": str(position),
     }
     return Response(view(page.items[0], page.as_of), headers=headers)

@@ -24,7 +24,7 @@ from api.http.records.job_views import (
 from api.http.records.problems import LIST_PROBLEMS
 from api.http.route import route
 from api.http.surface import Surface
-from api.http.wire.ids import Prefix, given
+from api.http.wire.ids import Prefix, given, told
 from api.http.wire.match import etag
 from application.errors import NotFoundError
 from domain.access.permissions import Permission
@@ -158,7 +158,7 @@ def _job(call: Call, text: str) -> JobRecord:
 
 
 def _headers(job: JobRecord) -> dict[str, str]:
-    headers = {"ETag": etag(Prefix.JOB, job.job_id, job.version)}
+    headers = {"ETag": etag(told(Prefix.JOB, job.job_id), job.version)}
     if job.finished_at is None:
         headers["Retry-After"] = "2"
     return headers

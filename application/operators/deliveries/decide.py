@@ -12,6 +12,7 @@ The same person's same word about the same evidence is a repetition, whatever ha
 of it; evidence is about one purchase, so buying once more needs evidence of its own.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 from uuid import UUID
@@ -44,8 +45,9 @@ from domain.event import Instant
 from domain.goods.events import DecisionProposed
 from domain.goods.review import VERDICTS
 from domain.goods.state import Stage
+from domain.members import is_object
 from domain.operators.actions import REVIEW_PROPOSED, REVIEW_RESOLVED
-from domain.operators.events import ActionRefused
+from domain.operators.events import ActionRefused, ActionTaken
 from domain.stream import Change, Ref, StreamKind
 from domain.text import clean, stated
 
@@ -72,6 +74,8 @@ class Decided(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Who has proposed what another person has to agree to; None: it is decided."""
     job_id: UUID | None
     """The job that was born, which buys or sees what is left of the order."""
+    is_proposed: bool = False
+    """Whether this word is a proposal, to which another person has to agree."""
     events: tuple[str, ...]
     """Tags of the events that were written; none: it was so already."""
     position: int
@@ -190,7 +194,20 @@ class DecideReview:
     def _told(self, said: Said, written: Written, instruction: Instruction) -> Decided:
         found = find_delivery(self.streams, said.delivery, instruction)
         told = _stands(found, done(written), written.position)
-        return msgspec.structs.replace(told, verdict=said.verdict)
+        is_proposed = waits_for_agreement(written.changes)
+        return msgspec.structs.replace(
+            told, verdict=said.verdict, is_proposed=is_proposed
+        )
+
+
+def waits_for_agreement(changes: Sequence[Change]) -> bool:
+    """Whether what was said is a proposal, to which nobody has agreed yet."""
+    records = (event for each in changes for event in each.events)
+    figures = (it.after.get(DELIVERY) for it in records if isinstance(it, ActionTaken))
+    return any(
+        is_object(it) and it["state"] == Stage.NEEDS_REVIEW and "proposal" in it
+        for it in figures
+    )
 
 
 def _stands(found: Found, changes: tuple[Change, ...], position: int) -> Decided:

@@ -7,7 +7,7 @@ import msgspec
 
 from application import births
 from application.policies import GOODS_DELIVERY
-from application.unit import Locked, Refused, changed
+from application.unit import Locked, Refused, Versions, changed, is_seen
 from domain.errors import IllegalTransitionError
 from domain.event import Actor, Instant
 from domain.goods import aggregate as deliveries
@@ -37,8 +37,8 @@ class Said(msgspec.Struct, frozen=True, kw_only=True):
     """SHA-256 of files that were added to the delivery, in hexadecimal digits."""
     is_override: bool = False
     """Whether the owner takes it on himself that a sender may still be about to ask."""
-    version: int | None = None
-    """The version that was looked at; None: whichever it is."""
+    versions: Versions = None
+    """Those that were looked at."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +67,7 @@ class Verdict:
             return GONE
         if state.stage is not Stage.NEEDS_REVIEW:
             return Refused(STAGE + state.stage)
-        if said.version not in (None, state.version):
+        if not is_seen(said.versions, state.version):
             return VERSION_CHANGED
         wish, word = state.proposal, (self.by, said.verdict, said.evidence)
         if wish is not None and (wish.by, wish.verdict, wish.evidence) == word:

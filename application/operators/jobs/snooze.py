@@ -16,7 +16,7 @@ from application.operators.changes import state_of, told
 from application.operators.instruction import Instruction
 from application.operators.refusals import JobMutationRejectedError, Refusals
 from application.operators.target import FINAL, Target, Targets
-from application.unit import Ids, Locked, Refused, UnitOfWork
+from application.unit import Ids, Locked, Refused, UnitOfWork, Versions
 from domain.access.permissions import Permission
 from domain.errors import InvalidRequestError
 from domain.event import Instant
@@ -42,7 +42,7 @@ class SnoozeJob:
         key: str,
         until: Instant,
         instruction: Instruction,
-        version: int | None = None,
+        versions: Versions = None,
     ) -> Done:
         """Return what was done to the job, which does not run before `until`.
 
@@ -61,7 +61,7 @@ class SnoozeJob:
             refusals=Refusals(self.units, self.ids),
         )
         try:
-            return action(key, instruction, version)
+            return action(key, instruction, versions)
         except (StateConflictError, JobMutationRejectedError) as error:
             if error.state == _PAST:
                 code, path = "invalid_request", "until"

@@ -116,10 +116,13 @@ def test_only_what_was_looked_at_is_decided(api: Api, shop: Shop) -> None:
     ):
         answer = decide(ann, shop, delivery, match=stale)
         assert refusal(answer) == (412, "precondition_failed"), stale
-    unread = decide(ann, shop, delivery, match="*")
+    unread = decide(ann, shop, delivery, match=f"dlv_{delivery}:{version}")
     assert refusal(unread) == (400, "invalid_request")
     assert unread.json()["errors"][0]["parameter"] == "If-Match"
     assert shop.state(delivery).stage == "needs_review"
+    either = f'"dlv_{delivery}:{version - 1}", "dlv_{delivery}:{version}"'
+    assert decide(ann, shop, delivery, match=either).status_code == 200
+    assert decide(ann, shop, other, match="*").status_code == 200
 
 
 def test_machines_give_a_key(api: Api, shop: Shop) -> None:

@@ -122,7 +122,7 @@ def test_a_limit_is_set_by_whoever_has_read_the_queue(
         json={"concurrency": 4},
         headers={"If-Match": 'W/"queue_bulk:1"'},
     )
-    assert problem(weak)["status"] == 400
+    assert problem(weak)["code"] == "precondition_failed"
     newest = {"If-Match": first.headers["etag"]}
     none = ann.patch("/queues/bulk", json={"concurrency": None}, headers=newest)
     assert none.json()["concurrency"] is None

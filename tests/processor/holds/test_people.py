@@ -69,8 +69,8 @@ def test_whoever_looked_at_another_version_is_refused(desk: Desk) -> None:
     desk.limit(3)
 
     with pytest.raises(VersionChangedError):
-        desk.queues.limit("default", 5, BOB, version=0)
-    told = desk.queues.limit("default", 5, BOB, version=1)
+        desk.queues.limit("default", 5, BOB, versions=frozenset({0}))
+    told = desk.queues.limit("default", 5, BOB, versions=frozenset({1}))
 
     assert (told.after.concurrency, told.after.version) == (5, 2)
     assert [row[6] for row in desk.recorded()] == [None, "precondition_failed", None]
