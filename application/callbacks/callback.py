@@ -17,6 +17,7 @@ from uuid import UUID
 import msgspec
 
 from application.providers.sealing import Place, Sealed
+from application.unit import Once
 from domain.event import Instant, Meta
 from domain.operators.events import (
     ActionTaken,
@@ -111,13 +112,18 @@ class CallbackBook(Protocol):
         ...
 
     def mark(
-        self, callback: Callback, told: Told, remarks: Sequence[Remarked]
+        self,
+        callback: Callback,
+        told: Told,
+        remarks: Sequence[Remarked],
+        once: Once | None = None,
     ) -> Callback:
         """Commit what became of it, and return it as it stands.
 
         What is accepted stays so; then only the actions of people are recorded.
 
         Raises:
+            AnsweredBeforeError: the request of that key was carried out before.
             DatabaseUnavailableError: nothing is known to be marked.
         """
         ...

@@ -28,7 +28,7 @@ from application.providers.book import Provider, ProviderBook
 from application.providers.credential import Credential
 from application.providers.opening import credential_in
 from application.providers.sealing import Sealed, Seals
-from application.unit import Ids
+from application.unit import Ids, Once
 from domain.event import Actor, Causation, Meta
 from domain.operators.events import CallbackContradicted
 from domain.text import stated
@@ -147,12 +147,15 @@ class RecordCallback:
         provider: Provider,
         body: bytes,
         also: Callable[[Told], Remarked] | None = None,
+        once: Once | None = None,
     ) -> Receipt:
         """Return what followed from a kept one, which is marked with it.
 
-        `also` is recorded with that: what a person did, by what became of it.
+        `also` is recorded with that: what a person did, by what became of it; `once`
+        is the key under which they have asked for it.
 
         Raises:
+            AnsweredBeforeError: see `commit_once`, and the others.
             DatabaseUnavailableError: it may have been told already.
         """
         said = self.read(provider.adapter, body)
@@ -163,7 +166,7 @@ class RecordCallback:
             told = self.tell(callback, said)
         remarks = () if also is None else (also(told),)
         evidence = _evidence(callback, told)
-        marked = self.callbacks.mark(callback, told, (*remarks, *evidence))
+        marked = self.callbacks.mark(callback, told, (*remarks, *evidence), once)
         return Receipt(
             callback_id=marked.id,
             status=marked.status,

@@ -14,10 +14,12 @@ from application.callbacks.callback import (
 from application.callbacks.record import Receipt, RecordCallback
 from application.errors import (
     ApplicationError,
+    IdempotencyInProgressError,
     NoKeyError,
     NotFoundError,
     StateConflictError,
 )
+from application.once.commit import making
 from application.operators.instruction import Instruction, as_given
 from application.operators.refusals import About, Refusals, about_nothing
 from application.operators.taken import Deed, taken
@@ -64,6 +66,8 @@ class ReplayCallback:
         try:
             instruction.require(Permission.WEBHOOKS_WRITE)
             return self._replayed(callback, key, instruction)
+        except IdempotencyInProgressError:
+            raise  # nothing is refused: the same request is about to be answered
         except ApplicationError as error:
             refused = ActionRefused(
                 action=REPLAY, target=as_given(key), code=error.code
@@ -103,7 +107,8 @@ class ReplayCallback:
         def replayed(told: Told) -> Remarked:
             return Remarked((event, _record(callback, told)), meta)
 
-        return self.record.follow(callback, provider, body, replayed)
+        once = making(instruction.once, WHAT, callback.id)
+        return self.record.follow(callback, provider, body, replayed, once)
 
     def _body(self, callback: Callback) -> bytes:
         seals, sealed = self.record.seals, callback.sealed

@@ -22,6 +22,7 @@ from application.errors import (
     NotFoundError,
     ProjectionPausedError,
 )
+from application.once.commit import making
 from application.operators.instruction import Instruction, as_given
 from application.operators.refusals import (
     DEFAULT_TENANT,
@@ -30,7 +31,7 @@ from application.operators.refusals import (
     require_of_installation,
 )
 from application.operators.taken import Deed, Telling
-from application.unit import Ids, UnitOfWork
+from application.unit import Ids, Once, UnitOfWork
 from domain.access.permissions import Permission
 from domain.event import Instant, JsonObject
 from domain.operators.actions import PROJECTION_PAUSED, PROJECTION_RESUMED
@@ -101,12 +102,15 @@ type Decide = Callable[[Followed], Switch | None]
 class ProjectionSwitches(Protocol):
     """Changes the row of a projection."""
 
-    def change(self, name: str, decide: Decide, telling: Telling) -> Done | None:
+    def change(
+        self, name: str, decide: Decide, telling: Telling, once: Once | None = None
+    ) -> Done | None:
         """Return what was done, committed with its record.
 
         Also when it was so already; None: there is no such projection.
 
         Raises:
+            AnsweredBeforeError: the request of that key was carried out before.
             ApplicationError: what `decide` raised; nothing is written.
             DatabaseUnavailableError: nothing is known to be done.
         """
@@ -203,7 +207,8 @@ class Projections:
         target = as_given(f"{_WHAT}:{name}")
         deed = Deed(action=action, target_kind=_WHAT, target=target)
         telling = Telling(deed, instruction.meta(target))
-        done = self.switches.change(name, decide, telling)
+        once = making(instruction.once, _WHAT, name)
+        done = self.switches.change(name, decide, telling, once)
         if done is None:
             raise NotFoundError(_WHAT, name)
         return done

@@ -17,7 +17,7 @@ from application.operators.projections import (
     Switch,
 )
 from application.operators.taken import Telling
-from application.unit import UnitOfWork
+from application.unit import Once, UnitOfWork
 from domain.operators.events import ProjectionPaused
 from infrastructure.ids import new_id
 from infrastructure.postgres.batch_store import Connections
@@ -86,10 +86,12 @@ class PostgresSwitches:
         self._connections = connections
         self._resumes = resumes
 
-    def change(self, name: str, decide: Decide, telling: Telling) -> Done | None:
+    def change(
+        self, name: str, decide: Decide, telling: Telling, once: Once | None = None
+    ) -> Done | None:
         """See `ProjectionSwitches.change`."""
         change = _Change(name, decide, telling)
-        return recorded(self._connections, change.lock, change.make)
+        return recorded(self._connections, change.lock, change.make, once=once)
 
     def retry(self, name: str) -> Retried | None:
         """See `ProjectionSwitches.retry`."""

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import Annotated, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Final, Literal
+from uuid import UUID
 
 from litestar import Response
 from litestar.di import NamedDependency
@@ -18,19 +19,27 @@ from api.http.drifts.views import (
     ReconciledView,
     drift_view,
     reconciled_view,
+    standing_view,
 )
-from api.http.route import route
+from api.http.keyed import Made, answered
+from api.http.route import Key, route
 from api.http.surface import OPERATORS, Surface
 from api.http.wire.ids import Prefix, given
 from application.errors import NotFoundError
+from application.operators.instruction import Instruction
 from domain.access.permissions import Permission
 from domain.entitlement.drift import KINDS
+from projections.queries.heads.operation import OperationRecord
 from projections.queries.page import MOST
 from projections.queries.records.drifts import DriftLine
 from projections.queries.terms import TENANT, Among, Asked
 
+if TYPE_CHECKING:
+    from application.operators.operate import Operated
+
 _WHAT: Final = "drift"
 _OPEN: Final = "open"
+_OPERATION: Final = "operation"
 
 
 @route("GET", "/fulfillment/drifts", permission=Permission.DRIFT_READ)
@@ -77,6 +86,7 @@ def _drifts(call: Call, state: str, size: int) -> Iterator[DriftLine]:
     "/drifts/{drift_id:str}/reconcile",
     permission=Permission.DRIFT_WRITE,
     status=202,
+    key=Key.TAKEN,
     problems=("state_conflict",),
 )
 def reconcile_drift(
@@ -90,10 +100,28 @@ def reconcile_drift(
     if kind not in KINDS:
         raise NotFoundError(_WHAT, drift_id)
     of = given(entitlement, Prefix.DRIFT)
-    operated = call.services.reconcile_drift(
-        str(of), call.tenant_id, call.instruction()
-    )
-    return Response(reconciled_view(operated), headers={"Retry-After": "2"})
+    done: list[Operated] = []
+
+    def carry_out(instruction: Instruction) -> Made:
+        asked = call.services.reconcile_drift(str(of), call.tenant_id, instruction)
+        done.append(asked)
+        return Made(_OPERATION, str(asked.operation_id), position=asked.position)
+
+    def show(made: Made) -> Response[ReconciledView]:
+        if done and made.position is not None:
+            view = reconciled_view(done[0])
+        else:
+            view = standing_view(_operation(call, made.id))
+        return Response(view, headers={"Retry-After": "2"})
+
+    return answered(call, carry_out, show)
+
+
+def _operation(call: Call, id_: str) -> OperationRecord:
+    record = call.services.queries.operation(call.tenant_id, UUID(id_))
+    if record is None:
+        raise NotFoundError(_OPERATION, id_)
+    return record
 
 
 def routes(surface: Surface) -> Sequence[HTTPRouteHandler]:

@@ -7,6 +7,7 @@ import msgspec
 from api.http.wire.ids import Prefix, told
 from api.http.wire.values import Moment, Position, moment, moment_if, position
 from application.operators.operate import Operated
+from projections.queries.heads.operation import OperationRecord
 from projections.queries.records.drifts import DriftLine
 
 REPAIRED = "repaired"
@@ -50,7 +51,7 @@ class ReconciledView(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     operation: str
     status: str
     replayed: bool
-    """Whether it was asked for before, in the same quarter of an hour."""
+    """Whether it was asked for before: under the same key, or in the same quarter."""
     position: Position
 
 
@@ -74,6 +75,18 @@ def drift_view(line: DriftLine) -> DriftView:
         episodes=line.episodes,
         detected_at=moment(line.detected_at),
         repaired_at=moment_if(line.resolved_at),
+    )
+
+
+def standing_view(record: OperationRecord) -> ReconciledView:
+    """Return how the operation stands that was asked for before."""
+    return ReconciledView(
+        operation_id=told(Prefix.OPERATION, record.stream_id),
+        entitlement_id=told(Prefix.ENTITLEMENT, record.entitlement_id),
+        operation=record.operation,
+        status=record.state,
+        replayed=True,
+        position=position(record.position),
     )
 
 

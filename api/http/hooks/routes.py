@@ -7,7 +7,7 @@ whatever comes is on record before it is answered.
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-from litestar import Request
+from litestar import Request, Response
 from litestar.di import NamedDependency
 from litestar.handlers import HTTPRouteHandler
 from litestar.params import FromPath, QueryParameter, RawBody
@@ -15,19 +15,29 @@ from litestar.params import FromPath, QueryParameter, RawBody
 from api.http.authentication.guard import SERVICES
 from api.http.authentication.rates import count
 from api.http.call import Call
-from api.http.hooks.views import ReplayedView, TakenView, replayed_view, taken_view
+from api.http.hooks.views import (
+    ReplayedView,
+    TakenView,
+    replayed_view,
+    standing_view,
+    taken_view,
+)
+from api.http.keyed import Made, answered
 from api.http.problems.catalogue import (
     CALLBACK_REJECTED,
     PAYLOAD_TOO_LARGE,
     QUOTA_EXCEEDED,
 )
 from api.http.problems.problem import ProblemError
-from api.http.route import route
+from api.http.route import Key, route
 from api.http.services import HttpServices
 from api.http.surface import OPERATORS, Surface
 from api.http.wire.ids import Prefix, given
 from application.callbacks.callback import REJECTED
-from application.callbacks.record import BODY_TOO_LARGE, LARGEST_BODY_BYTES
+from application.callbacks.record import BODY_TOO_LARGE, LARGEST_BODY_BYTES, Receipt
+from application.callbacks.replay import WHAT
+from application.errors import NotFoundError
+from application.operators.instruction import Instruction
 from domain.access.permissions import Permission
 
 
@@ -76,17 +86,34 @@ def take_callback(
     "/system/webhooks/{callback_id:str}/replay",
     permission=Permission.WEBHOOKS_WRITE,
     status=202,
+    key=Key.TAKEN,
     problems=("state_conflict", "no_key"),
 )
 def replay_callback(
     callback_id: FromPath[str], call: NamedDependency[Call]
-) -> ReplayedView:
+) -> Response[ReplayedView]:
     """Tell a callback to its delivery again.
 
     Only one that has failed or was ignored.
     """
     id_ = given(callback_id, Prefix.CALLBACK)
-    return replayed_view(call.services.callbacks.replay(str(id_), call.instruction()))
+    done: list[Receipt] = []
+
+    def carry_out(instruction: Instruction) -> Made:
+        told = call.services.callbacks.replay(str(id_), instruction)
+        done.append(told)
+        return Made(WHAT, str(id_), position=told.position)
+
+    def show(made: Made) -> Response[ReplayedView]:
+        if done and made.position is not None:
+            return Response(replayed_view(done[0]))
+        found = call.services.callbacks.book.find(id_)
+        if found is None:
+            raise NotFoundError(WHAT, str(id_))
+        at = call.services.queries.projections().last
+        return Response(standing_view(found, at))
+
+    return answered(call, carry_out, show)
 
 
 def _services(request: Request[Any, Any, Any]) -> HttpServices:

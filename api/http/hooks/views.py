@@ -6,7 +6,7 @@ import msgspec
 
 from api.http.wire.ids import Prefix, told, told_if
 from api.http.wire.values import Position, position
-from application.callbacks.callback import DUPLICATE
+from application.callbacks.callback import DUPLICATE, Callback
 from application.callbacks.record import Receipt
 
 
@@ -32,6 +32,17 @@ def taken_view(receipt: Receipt) -> TakenView:
     Whether it meant anything here is ours to look after.
     """
     return TakenView(status=DUPLICATE if receipt.status == DUPLICATE else "accepted")
+
+
+def standing_view(callback: Callback, at: int) -> ReplayedView:
+    """Return how a callback stands that was replayed before."""
+    return ReplayedView(
+        callback_id=told(Prefix.CALLBACK, callback.id),
+        status=callback.status,
+        code=callback.code,
+        delivery_id=told_if(Prefix.DELIVERY, callback.delivery),
+        position=position(at),
+    )
 
 
 def replayed_view(receipt: Receipt) -> ReplayedView:

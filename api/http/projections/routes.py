@@ -1,26 +1,32 @@
 """Routes of projections: where they stand, and holding them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
+from litestar import Response
 from litestar.di import NamedDependency
 from litestar.handlers import HTTPRouteHandler
 from litestar.params import FromPath
 
 from api.http.call import Call
+from api.http.keyed import Made, answered
 from api.http.projections.views import (
     ProjectionsView,
     ProjectionView,
     SwitchedView,
     projection_view,
+    standing_view,
     switched_view,
 )
-from api.http.route import route
+from api.http.route import Key, route
 from api.http.surface import OPERATORS, Surface
 from api.http.wire.installation import require_theirs
 from api.http.wire.values import moment, position
 from application.errors import NotFoundError
+from application.operators.instruction import Instruction
+from application.operators.projections import Switched
 from domain.access.permissions import Permission
+from projections.queries.projections import ProjectionLine, ProjectionPage
 
 _WHAT: Final = "projection"
 
@@ -49,39 +55,60 @@ def get_projection(
 ) -> ProjectionView:
     """Show where one projection stands."""
     require_theirs(call, _WHAT, projection)
-    for line in call.services.queries.projections().projections:
-        if line.name == projection:
-            return projection_view(line)
-    raise NotFoundError(_WHAT, projection)
+    return projection_view(_line(call.services.queries.projections(), projection))
+
+
+def _line(page: ProjectionPage, name: str) -> ProjectionLine:
+    for line in page.projections:
+        if line.name == name:
+            return line
+    raise NotFoundError(_WHAT, name)
 
 
 @route(
     "POST",
     "/projections/{projection:str}/pause",
     permission=Permission.PROJECTIONS_WRITE,
+    key=Key.TAKEN,
     problems=("projection_paused",),
 )
 def pause_projection(
     projection: FromPath[str], call: NamedDependency[Call]
-) -> SwitchedView:
+) -> Response[SwitchedView]:
     """Let the rows of a projection stay as they are until it is resumed."""
-    return switched_view(
-        call.services.projections.pause(projection, call.instruction())
-    )
+    return _switched(call, projection, call.services.projections.pause)
 
 
 @route(
     "POST",
     "/projections/{projection:str}/resume",
     permission=Permission.PROJECTIONS_WRITE,
+    key=Key.TAKEN,
 )
 def resume_projection(
     projection: FromPath[str], call: NamedDependency[Call]
-) -> SwitchedView:
+) -> Response[SwitchedView]:
     """Let a projection follow the log again, and try again what was set aside."""
-    return switched_view(
-        call.services.projections.resume(projection, call.instruction())
-    )
+    return _switched(call, projection, call.services.projections.resume)
+
+
+def _switched(
+    call: Call, name: str, act: Callable[[str, Instruction], Switched]
+) -> Response[SwitchedView]:
+    done: list[Switched] = []
+
+    def carry_out(instruction: Instruction) -> Made:
+        did = act(name, instruction)
+        done.append(did)
+        return Made(_WHAT, name, did.events, did.position)
+
+    def show(made: Made) -> Response[SwitchedView]:
+        if done and made.position is not None:
+            return Response(switched_view(done[0]))
+        page = call.services.queries.projections()
+        return Response(standing_view(page, _line(page, name)))
+
+    return answered(call, carry_out, show)
 
 
 def routes(surface: Surface) -> Sequence[HTTPRouteHandler]:

@@ -3,8 +3,14 @@
 import msgspec
 
 from api.http.wire.values import Moment, Position, moment, position
-from application.operators.projections import Switched
-from projections.queries.projections import Build, Leader, ProjectionLine
+from application.operators.projections import Pause, Switched
+from projections.queries.projections import (
+    Build,
+    Leader,
+    Paused,
+    ProjectionLine,
+    ProjectionPage,
+)
 
 
 class LeaderView(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -81,7 +87,6 @@ class SwitchedView(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 def projection_view(line: ProjectionLine) -> ProjectionView:
     """Return one projection."""
-    pause = line.paused
     return ProjectionView(
         name=line.name,
         state=line.state,
@@ -91,27 +96,41 @@ def projection_view(line: ProjectionLine) -> ProjectionView:
         schema_number=line.schema_number,
         expected_schema=line.expected_schema,
         owner=_leader(line.owner),
-        pause=None
-        if pause is None
-        else HeldView(at=moment(pause.at), by=pause.by, reason=pause.reason),
+        pause=_held(line.paused),
         set_aside=line.set_aside,
         build=None if line.build is None else _build(line.build),
     )
 
 
+def standing_view(page: ProjectionPage, line: ProjectionLine) -> SwitchedView:
+    """Return how a projection stands that was paused or resumed before."""
+    return SwitchedView(
+        name=line.name,
+        pause=_held(line.paused),
+        events=(),
+        tried=0,
+        left=line.set_aside,
+        position=position(page.last),
+    )
+
+
 def switched_view(done: Switched) -> SwitchedView:
     """Return what was done to a projection."""
-    pause, retried = done.pause, done.retried
+    retried = done.retried
     return SwitchedView(
         name=done.projection,
-        pause=None
-        if pause is None
-        else HeldView(at=moment(pause.at), by=pause.by, reason=pause.reason),
+        pause=_held(done.pause),
         events=done.events,
         tried=0 if retried is None else retried.tried,
         left=0 if retried is None else retried.left,
         position=position(done.position),
     )
+
+
+def _held(pause: Pause | Paused | None) -> HeldView | None:
+    if pause is None:
+        return None
+    return HeldView(at=moment(pause.at), by=pause.by, reason=pause.reason)
 
 
 def _leader(leader: Leader | None) -> LeaderView | None:

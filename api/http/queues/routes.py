@@ -8,6 +8,7 @@ from litestar.handlers import HTTPRouteHandler
 from litestar.params import FromPath, JSONBody
 
 from api.http.call import Call
+from api.http.keyed import Made, answered
 from api.http.queues.bodies import QueuePatch, QueuePausing
 from api.http.queues.views import (
     ChangedQueueView,
@@ -18,11 +19,12 @@ from api.http.queues.views import (
     queues_view,
     tag_of,
 )
-from api.http.route import Match, route
+from api.http.route import Key, Match, route
 from api.http.surface import OPERATORS, Surface
 from api.http.wire.installation import require_theirs
 from api.http.wire.match import etag, seen
 from application.errors import NotFoundError
+from application.operators.instruction import Instruction
 from domain.access.permissions import Permission
 from projections.queries.processing.queues import QueueLine
 
@@ -52,6 +54,7 @@ def get_queue(queue: FromPath[str], call: NamedDependency[Call]) -> Response[Que
     "PATCH",
     "/queues/{queue:str}",
     permission=Permission.QUEUES_WRITE,
+    key=Key.TAKEN,
     match=Match.REQUIRED,
 )
 def limit_queue(
@@ -62,10 +65,19 @@ def limit_queue(
     Exact whoever dies; null takes the limit away.  What runs beyond a new limit goes
     on, and nothing is claimed until fewer run.
     """
-    done = call.services.control_queues.limit(
-        queue, data.concurrency, call.instruction(), seen(call, tag_of(queue))
-    )
-    return changed_view(_line(call, queue), done.position)
+    versions = seen(call, tag_of(queue))
+
+    def carry_out(instruction: Instruction) -> Made:
+        done = call.services.control_queues.limit(
+            queue, data.concurrency, instruction, versions
+        )
+        return Made(_WHAT, queue, position=done.position)
+
+    def show(made: Made) -> Response[ChangedQueueView]:
+        at = made.position or call.services.queries.projections().last
+        return changed_view(_line(call, queue), at)
+
+    return answered(call, carry_out, show, body=data)
 
 
 @route(

@@ -6,9 +6,11 @@ from uuid import UUID
 
 from application.callbacks.callback import Callback, Remarked, Told
 from application.providers.sealing import Sealed
+from application.unit import Once
 from domain.event import Instant
 from domain.operators.events import ActionTaken, OperatorEvent
 from infrastructure.ids import new_id
+from infrastructure.once.keys import keep, require
 from infrastructure.postgres.batch_store import Connections
 from infrastructure.postgres.database import Connection, transaction
 from infrastructure.postgres.figures.written import tell_remarks
@@ -113,7 +115,11 @@ class PostgresCallbackBook:
         return None if row is None else _callback(row)
 
     def mark(
-        self, callback: Callback, told: Told, remarks: Sequence[Remarked]
+        self,
+        callback: Callback,
+        told: Told,
+        remarks: Sequence[Remarked],
+        once: Once | None = None,
     ) -> Callback:
         """See `CallbackBook.mark`."""
         row = {
@@ -126,6 +132,7 @@ class PostgresCallbackBook:
         kept: list[OperatorEvent] = []
         with self._connections.connection() as connection:
             with transaction(connection):
+                taken = None if once is None else require(connection, once)
                 is_marked = connection.execute(_MARK, row).fetchone() is not None
                 for each in remarks:
                     events = tuple(
@@ -137,6 +144,8 @@ class PostgresCallbackBook:
                         tenant = callback.tenant_id
                         remark(connection, events, each.meta, new_id(), tenant)
                         kept += events
+                if taken is not None:
+                    keep(connection, taken, taken.once.answer())
             tell_remarks(kept)
             marked = self._read(connection, callback.id)
         if marked is None:

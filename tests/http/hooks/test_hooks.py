@@ -146,10 +146,15 @@ def test_what_was_interrupted_is_replayed_by_a_person(api: Api, shop: Shop) -> N
     callback = interrupted(shop, shop.key(delivery))
     ann = api.client(Surface.PANEL)
 
-    first = ann.post(f"/system/webhooks/cbk_{callback}/replay")
-    again = ann.post(f"/system/webhooks/cbk_{callback}/replay")
+    path, key = f"/system/webhooks/cbk_{callback}/replay", "replay-0001"
 
-    assert first.status_code == 202
+    first = ann.post(path, headers={"Idempotency-Key": key})
+    same = ann.post(path, headers={"Idempotency-Key": key})
+    again = ann.post(path)
+
+    assert (first.status_code, same.status_code) == (202, 202)
+    assert same.headers["idempotency-replayed"] == "true"
+    assert told(same.json()) == told(first.json())
     assert first.json()["deliveryId"] == f"dlv_{delivery.id}"
     assert shop.state(delivery).stage is Stage.DELIVERED
     assert refusal(again) == (409, "state_conflict")
@@ -162,6 +167,10 @@ def test_what_was_interrupted_is_replayed_by_a_person(api: Api, shop: Shop) -> N
          WHERE type = 'operator.action_taken' AND data->>'target_kind' = 'callback'
         """
     ).fetchall() == [("panel.webhook.replayed", "failed", "accepted", "ann")]
+
+
+def told(answer: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in answer.items() if name != "position"}
 
 
 def test_another_tenants_callback_is_none(api: Api, shop: Shop) -> None:
