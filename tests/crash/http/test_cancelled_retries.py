@@ -28,7 +28,7 @@ def test_s20_a_retry_while_the_handler_still_runs_never_yields_two(
         assert said(answer) == REFUSED
         assert answer.json()["state"] == "lingering"
         assert "stop that worker" in answer.json()["detail"]
-    assert desk.witnesses.whats(job) == ["enters", "hears"]
+    assert desk.witnesses.story(job) == ["enters", "hears"]
     call.answer("complete")
     first.events.wait_for("slot free again", job=str(job))
     until(lambda: desk.retry(job).status_code == 202)

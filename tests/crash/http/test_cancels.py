@@ -80,7 +80,7 @@ def test_s20_what_waits_or_is_parked_is_cancelled_at_once_and_never_starts(
         for state, job in mine.items():
             was_held = state == "held at a closed gate"
             assert desk.ends(job) == ["cancelled"], state
-            assert desk.witnesses.whats(job) == ["enters", "leaves"] * was_held
+            assert desk.witnesses.story(job) == ["enters", "leaves"] * was_held
             assert desk.records(job) == 2, "under its key once, and once without it"
 
 
@@ -152,7 +152,7 @@ def test_s20_what_runs_learns_of_it_by_the_next_heartbeat(
     for surface, job in jobs.items():
         assert said(desk.cancel(job, surface)) == ASKED
         assert said(desk.cancel(job, surface)) == (202, [])
-    assert all("hears" not in desk.witnesses.whats(job) for job in jobs.values())
+    assert all("hears" not in desk.witnesses.story(job) for job in jobs.values())
     with beats.one(worker):
         for job in jobs.values():
             until(partial(desk.witnesses.has_heard, job))
@@ -166,7 +166,7 @@ def test_s20_what_runs_learns_of_it_by_the_next_heartbeat(
             "cancel_requested",
             "cancelled",
         ]
-        assert desk.witnesses.whats(job) == ["enters", "hears", "leaves"]
+        assert desk.witnesses.story(job) == ["enters", "hears", "leaves"]
         assert desk.records(job) == 2
 
 

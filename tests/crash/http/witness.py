@@ -47,13 +47,13 @@ class Witnesses:
         """Return the notes about one job, in order."""
         return sorted(self._lines()[str(job)])
 
-    def whats(self, job: object) -> list[str]:
+    def story(self, job: object) -> list[str]:
         """Return what happened to one job, in order."""
         return [line.what for line in self.of(job)]
 
     def has_heard(self, job: object) -> bool:
         """Return whether a handler of the job knows that it is not wanted."""
-        return "hears" in self.whats(job)
+        return "hears" in self.story(job)
 
     def most_at_once(self, job: object) -> int:
         """Return how many handlers of one job ran at once."""
