@@ -122,5 +122,8 @@ def _bound(host: str, port: int) -> socket.socket:
         )
     except OSError as error:
         raise AddressTakenError(host, port, error.strerror or "") from error
+    # Connections take it over; asyncio sets it only on sockets that it has made itself.
+    # Without it a body waits 40 ms behind its head, until the client acknowledges that.
+    bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     bound.set_inheritable(False)
     return bound
