@@ -51,6 +51,11 @@ _PRIVATE = (
 )
 
 
+def is_storable(text: str) -> bool:
+    """Whether PostgreSQL knows such a text at all: no NUL, no half of a character."""
+    return clean(text) == text
+
+
 def clean(text: str) -> str:
     """Return `text` without NUL and lone surrogates, each shown as U+FFFD."""
     if text.isascii() and "\x00" not in text:

@@ -10,6 +10,7 @@ from application.queues.rows import Changed, Decide
 from application.unit import Once
 from domain.event import Meta
 from domain.queues.queue import STANDARD, Queue, QueuePause
+from domain.text import is_storable
 from infrastructure.postgres.batch_store import Connections
 from infrastructure.postgres.database import Connection
 from infrastructure.postgres.heads.table import instant, number, text
@@ -57,7 +58,7 @@ class PostgresQueues:
         self, name: str, decide: Decide[Queue], meta: Meta, once: Once | None = None
     ) -> Changed[Queue] | None:
         """See `QueueRows.change`."""
-        if "\x00" in name or not name.isprintable():
+        if not is_storable(name):
             return None
         return change(self._connections, _QueueRow(name), decide, meta, once)
 

@@ -13,6 +13,7 @@ from psycopg import sql
 from psycopg.rows import class_row, tuple_row
 
 from domain.event import Instant
+from domain.text import is_storable
 from projections.connections import Lend
 from projections.queries.correlations import correlations_of
 from projections.queries.page import COUNTED, INVALID_PAGE, Count
@@ -260,7 +261,7 @@ def _ask(
 
 def _subject(look: Reading, wanted: HistoryFilter) -> _Of | None:
     """Return what the id stands for: a stream, an order, else a correlation."""
-    if "\0" in wanted.key + wanted.tenant_id:
+    if not is_storable(wanted.key + wanted.tenant_id):
         return None  # PostgreSQL knows no such text
     stream = _stream(look.connection, wanted.key)
     if stream is not None:

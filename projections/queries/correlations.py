@@ -8,6 +8,8 @@ from typing import Any, Final
 import psycopg
 from psycopg.rows import scalar_row
 
+from domain.text import is_storable
+
 # All that follows from a settlement has its correlation, and all that follows from
 # the refund that of the job by which it was born.
 _OF_ORDER: Final = """
@@ -29,7 +31,7 @@ def correlations_of(
     connection: psycopg.Connection[Any], tenant_id: str, order_id: str
 ) -> tuple[str, ...]:
     """Return the correlations of the shop's order; none when it was never settled."""
-    if "\0" in tenant_id + order_id:
+    if not is_storable(tenant_id + order_id):
         return ()  # PostgreSQL knows no such text
     asked = {"tenant_id": tenant_id, "order_id": order_id}
     with connection.cursor(row_factory=scalar_row) as cursor:

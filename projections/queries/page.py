@@ -13,6 +13,7 @@ from uuid import UUID
 import msgspec
 
 from domain.errors import InvalidRequestError
+from domain.text import is_storable
 from projections.reading import AsOf
 
 MOST: Final = 200
@@ -87,9 +88,8 @@ def _value(text: str, kind: type[Value]) -> Value:
 
 
 def _plain(text: str) -> str:
-    text.encode()  # a ValueError is what a text without an encoding raises
-    if "\0" in text:
-        raise ValueError(text)  # PostgreSQL knows no such text
+    if not is_storable(text):
+        raise ValueError(text)
     return text
 
 

@@ -13,6 +13,7 @@ from uuid import UUID
 import msgspec
 
 from domain.errors import InvalidRequestError
+from domain.text import is_storable
 from projections.queries.page import DEFAULT, INVALID_PAGE, MOST, Edge
 
 INVALID_FILTER: Final = "invalid_filter"
@@ -167,7 +168,7 @@ def _check_values(term: Among, field: Field) -> None:
 def _fits(value: Scalar, field: Field) -> bool:
     match field.type:
         case "text":
-            return isinstance(value, str) and _is_storable(value)
+            return isinstance(value, str) and is_storable(value)
         case "uuid":
             return isinstance(value, UUID)
         case "boolean":
@@ -179,15 +180,6 @@ def _fits(value: Scalar, field: Field) -> bool:
             if isinstance(value, bool) or not isinstance(value, int):
                 return False
             return -most <= value < most
-
-
-def _is_storable(text: str) -> bool:
-    """Return whether PostgreSQL knows such a text at all."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return "\0" not in text
 
 
 def _check_bounds(term: Between, field: Field) -> None:
@@ -209,8 +201,9 @@ def check_tenant(tenant_id: str | None) -> None:
     Raises:
         InvalidRequestError: names the member.
     """
-    if "\0" in (tenant_id or ""):
-        refuse(INVALID_FILTER, "tenant", "must not hold a NUL")
+    if not is_storable(tenant_id or ""):
+        rule = "must hold neither NUL nor half of a character"
+        refuse(INVALID_FILTER, "tenant", rule)
 
 
 def refuse(code: str, path: str, detail: str) -> NoReturn:

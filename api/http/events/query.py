@@ -116,8 +116,7 @@ def _stream(text: str) -> UUID:
 def _check(name: str, text: str | None) -> None:
     if text is None:
         return
-    is_storable = "\0" not in text and text.isprintable()
-    if not is_storable or not 1 <= len(text) <= _NAME_CHARACTERS:
+    if not text.isprintable() or not 1 <= len(text) <= _NAME_CHARACTERS:
         raise wrong(name, f"must be 1 to {_NAME_CHARACTERS} printable characters")
 
 

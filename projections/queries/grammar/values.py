@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final, Literal
 from uuid import UUID
 
+from domain.text import is_storable
 from projections.queries.grammar.clauses import Sign
 from projections.queries.terms import Bound, Scalar
 
@@ -109,9 +110,8 @@ def _after(value: datetime | int) -> datetime | int:
 
 
 def _plain(text: str) -> str:
-    text.encode()  # a ValueError is what a text without an encoding raises
-    if "\0" in text:
-        raise ValueError(text)  # PostgreSQL knows no such text
+    if not is_storable(text):
+        raise ValueError(text)
     return text
 
 

@@ -10,7 +10,7 @@ import psycopg
 from psycopg.rows import class_row
 
 from domain.event import Instant
-from domain.text import clean
+from domain.text import is_storable
 from projections.connections import Lend, one_snapshot
 
 _ORDER: Final = """
@@ -97,7 +97,7 @@ class FindOrder:
 
     def __call__(self, tenant_id: str, key: str | UUID) -> OrderRecord | None:
         """Return the order that has the shop's own id `key`, or our id."""
-        if isinstance(key, str) and clean(key) != key:
+        if isinstance(key, str) and not is_storable(key):
             return None
         statement = _BY_ORDER_ID if isinstance(key, str) else _BY_ID
         with one_snapshot(self.lend) as connection:

@@ -9,6 +9,7 @@ from psycopg.rows import dict_row
 
 from domain.event import Instant
 from domain.queues.queue import STANDARD
+from domain.text import is_storable
 from projections.connections import Lend, one_snapshot
 from projections.moment import read_moment
 
@@ -137,7 +138,9 @@ class QueueList:
 
     def __call__(self, name: str | None = None) -> QueuePage:
         """Return every queue that is known, or the one that is named, if it is."""
-        asked = {"name": name, "most": MOST_COUNTED, "standard": list(STANDARD)}
+        # What PostgreSQL cannot know is the name of no queue, and neither is nothing.
+        known = name if is_storable(name or "") else ""
+        asked = {"name": known, "most": MOST_COUNTED, "standard": list(STANDARD)}
         with one_snapshot(self.lend) as connection:
             moment = read_moment(connection)
             with connection.cursor(row_factory=dict_row) as cursor:

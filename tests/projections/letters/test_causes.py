@@ -126,7 +126,7 @@ def test_a_queue_and_an_order_are_asked_of_the_list_alone(many: Office) -> None:
 
     assert letters
     assert {letter.queue for letter in letters} == {"bulk"}
-    for nobody in ("never settled", "\0"):
+    for nobody in ("never settled", "\0", "\ud800"):
         assert many.letters.page(LetterFilter(order=nobody)) is None
     for ask in (many.letters.causes, many.letters.page):
         with pytest.raises(InvalidRequestError, match="tenant"):

@@ -112,7 +112,14 @@ def test_another_tenant_s_order_of_the_same_id_is_another_history(
 
 
 def test_what_nobody_knows_has_no_history(office: Office) -> None:
-    for key in ("", "never", "01a229c8-15d6-7b9a-a414-da3f4ad17f77", "x" * 5_000, "\0"):
+    for key in (
+        "",
+        "never",
+        "01a229c8-15d6-7b9a-a414-da3f4ad17f77",
+        "x" * 5_000,
+        "\0",
+        "\ud800",
+    ):
         assert office.attempts(HistoryFilter(key=key)) is None
 
 

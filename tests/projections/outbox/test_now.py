@@ -143,7 +143,7 @@ def test_a_topic_that_there_is_not_is_refused_by_name(outbox: Outbox) -> None:
 
 def test_a_tenant_that_there_cannot_be_is_refused_by_name(outbox: Outbox) -> None:
     with pytest.raises(InvalidRequestError, match="tenant: "):
-        outbox.now(tenant="\0")
+        outbox.now(tenant="\ud800")
 
 
 STEPS = st.one_of(

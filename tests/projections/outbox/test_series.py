@@ -89,6 +89,7 @@ def test_a_step_is_chosen_that_a_person_can_look_at(outbox: Outbox) -> None:
         ({"step": "2m"}, r"step: one of 1m, 5m"),
         ({"topic": "nothing"}, r"topic: one of"),
         ({"tenant_id": "\0"}, r"tenant: "),
+        ({"tenant_id": "\ud800"}, r"tenant: "),
     ],
 )
 def test_a_series_is_bounded_and_says_how(
