@@ -20,12 +20,11 @@ from typing import Final, TextIO
 
 from domain.masking import MASK, is_secret
 from domain.text import cut, veiled
+from infrastructure.telemetry.levels import level_of
 
 _CHARACTERS: Final = 2_000
 _BOUND: Final = 40_000
 _SHORTEST_CARD: Final = 10**12
-
-from infrastructure.telemetry.levels import level_of
 
 type Value = str | float | bool | None
 type Listener = Callable[[str, dict[str, Value]], None]

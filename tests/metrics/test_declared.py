@@ -62,7 +62,7 @@ def run_jobs(database: TestDatabase) -> None:
         kind(name, lambda *_, ending=ending: ending) for name, ending in ENDINGS.items()
     ]
     connection = database.connect()
-    with worker_here(database, *kinds) as (_, events):
+    with worker_here(database, *kinds, heartbeat_seconds=0.5) as (_, events):
         for each in ENDINGS:
             enqueue(connection, each)
         events.wait_for("job settled", len(ENDINGS) - 1)
@@ -186,7 +186,8 @@ def ask_the_api(database: TestDatabase, folder: Path, meters: Meters) -> None:
             door.enqueue({"kind": "mail", "uniqueKey": "k"}, Asking(meta=META))
         change_queues(api.client())
         with api.client().stream("GET", "/stream") as stream:
-            next(stream.iter_lines())
+            lines = stream.iter_lines()  # a dropped iterator would close the stream
+            assert next(lines).startswith("retry")
             assert following(1)
         until(lambda: following(0))
         with api.client().stream("GET", "/stream", params={"after": "0"}) as missed:

@@ -52,6 +52,7 @@ class ClaimMetrics:
             "write",
             most=6,
         )
+        self._fenced.add("settle", n=0)
 
     def claimed(self, claim: JobsClaimed) -> None:
         """Count one claim."""
