@@ -184,11 +184,12 @@ def _headers(operation: Operation) -> Iterator[dict[str, Any]]:
             needed=declared.match is Match.REQUIRED,
         )
     if declared.is_recorded and declared.is_reasoned and not declared.is_open:
+        is_needed = surface in OPERATORS
         yield _header(
             "X-Operator-Reason",
             "Why, percent-encoded UTF-8 of 1 to 400 characters",
-            {"type": "string", "minLength": 1, "pattern": _PRINTABLE},
-            needed=surface in OPERATORS,
+            {"type": "string", "pattern": _PRINTABLE if is_needed else _MAYBE_EMPTY},
+            needed=is_needed,
         )
     if declared.is_change and surface is Surface.PANEL and not declared.is_open:
         yield _header(
@@ -201,6 +202,8 @@ def _headers(operation: Operation) -> Iterator[dict[str, Any]]:
 
 _VISIBLE: Final = "^[!-~]+$"
 _PRINTABLE: Final = "^[ -~]+$"
+# Where none is needed an empty one is none.
+_MAYBE_EMPTY: Final = "^[ -~]*$"
 # In quotes it is a string of RFC 9651, whose quotes do not count.
 _BARE: Final = "^[!#-~][!-~]*$"
 
