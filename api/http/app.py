@@ -1,13 +1,15 @@
 """The application: surfaces, their routes, and what is common to all of them."""
 
 from collections.abc import Mapping
-from typing import Any, Final
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Final, cast
 
 from litestar import Litestar, Request, Response, Router
 from litestar.config.app import AppConfig
 from litestar.datastructures import ResponseHeader, State
 from litestar.di import Provide
-from litestar.types import ASGIApp
+from litestar.types import ASGIApp, Receive, Scope, Send
 
 from api.http.authentication.guard import PRINCIPAL, SERVICES, SURFACE, admit
 from api.http.body import LARGEST, StrictRequest
@@ -27,24 +29,47 @@ from api.http.surface import OPERATORS, Surface
 _NO_STORE: Final = ResponseHeader(name="Cache-Control", value="no-store")
 
 
-def application(services: HttpServices) -> Litestar:
+@dataclass(frozen=True, slots=True)
+class Application:
+    """The routes over one installation."""
+
+    routes: Litestar
+    services: HttpServices
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one connection, out of this installation."""
+        cast("dict[str, Any]", scope).setdefault("state", {})[SERVICES] = self.services
+        await self.routes(scope, receive, send)
+
+
+def application(services: HttpServices) -> Application:
     """Return the router over an opened installation."""
+    return Application(_routes(), services)
 
-    def problem(request: Request[Any, Any, Any], error: Exception) -> Response[Problem]:
-        return render(request, error, services.translated, services.fault)
 
+@cache
+def _routes() -> Litestar:
+    """Return the router, which knows no installation: one serves a whole process.
+
+    It takes a quarter of a second to make.
+    """
     routers = {surface: _router(surface) for surface in Surface}
     return Litestar(
         route_handlers=list(routers.values()),
-        exception_handlers={Exception: problem},
+        exception_handlers={Exception: _problem},
         request_class=StrictRequest,
         request_max_body_size=LARGEST,
-        state=State({SERVICES: services, "contract": document(_all(routers))}),
+        state=State({"contract": document(_all(routers))}),
         response_headers=[_NO_STORE],
         openapi_config=None,
         on_app_init=[_quiet],
         debug=False,
     )
+
+
+def _problem(request: Request[Any, Any, Any], error: Exception) -> Response[Problem]:
+    services: HttpServices = request.scope["state"][SERVICES]
+    return render(request, error, services.translated, services.fault)
 
 
 def described() -> dict[str, Any]:
@@ -65,7 +90,7 @@ def _all(routers: Mapping[Surface, Router]) -> list[Operation]:
     ]
 
 
-def enveloped(app: Litestar, counts: Counts | None = None) -> ASGIApp:
+def enveloped(app: ASGIApp, counts: Counts | None = None) -> ASGIApp:
     """Return what a server serves; `counts` is told of requests."""
     return Envelope(app if counts is None else Counted(app, counts))
 
@@ -94,7 +119,7 @@ def _call(request: Request[Any, Any, Any]) -> Call:
     declared: Declaration = handler.opt[ROUTE]
     surface: Surface = handler.opt[SURFACE]
     return Call(
-        services=request.app.state[SERVICES],
+        services=request.scope["state"][SERVICES],
         principal=request.scope["state"][PRINCIPAL],
         surface=surface,
         request_id=request.scope["state"]["request_id"],

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Final, override
 
 import uvicorn
-from litestar.concurrency import set_asyncio_executor
+from litestar.concurrency import get_asyncio_executor, set_asyncio_executor
 from litestar.types import ASGIApp
 
 from application.errors import ApplicationError
@@ -66,7 +66,7 @@ class HttpServer:
                 loop="asyncio",
                 http="h11",
                 ws="none",
-                lifespan="on",
+                lifespan="off",  # nothing of ours begins or ends with it
                 log_config=None,
                 access_log=False,
                 server_header=False,
@@ -112,6 +112,8 @@ class HttpServer:
         # The loop's own is sized by the processors: handlers wait for the database.
         set_asyncio_executor(self._handlers)
         self._server.run(sockets=[self._socket])
+        if get_asyncio_executor() is self._handlers:
+            set_asyncio_executor(None)  # whoever comes next must not be given these
 
 
 def _bound(host: str, port: int) -> socket.socket:

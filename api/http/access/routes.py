@@ -178,7 +178,7 @@ def routes(surface: Surface) -> Sequence[HTTPRouteHandler]:
 
 
 def _access(request: Request[Any, Any, Any]) -> Access:
-    found: Access = request.app.state[SERVICES].access
+    found: Access = request.scope["state"][SERVICES].access
     return found
 
 

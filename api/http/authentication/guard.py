@@ -37,7 +37,7 @@ async def admit(connection: Connection, handler: BaseRouteHandler) -> None:
     """
     declared: Declaration = handler.opt[ROUTE]
     surface: Surface = handler.opt[SURFACE]
-    services: HttpServices = connection.app.state[SERVICES]
+    services: HttpServices = connection.scope["state"][SERVICES]
     if not declared.is_open:
         principal = await sync_to_thread(
             _let_in, connection, services, surface, declared

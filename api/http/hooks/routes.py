@@ -117,7 +117,7 @@ def replay_callback(
 
 
 def _services(request: Request[Any, Any, Any]) -> HttpServices:
-    services: HttpServices = request.app.state[SERVICES]
+    services: HttpServices = request.scope["state"][SERVICES]
     return services
 
 

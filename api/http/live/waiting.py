@@ -48,7 +48,7 @@ async def waited(request: Request[Any, Any, Any]) -> Waited:
         return Waited(None)
     seconds = min(int(found[1]), LONGEST_SECONDS)
     tenant_id: str = request.scope["state"][PRINCIPAL].tenant_id
-    services: HttpServices = request.app.state[SERVICES]
+    services: HttpServices = request.scope["state"][SERVICES]
     try:
         job_id = given(request.path_params["job_id"], Prefix.JOB)
     except NotFoundError:

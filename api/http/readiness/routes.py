@@ -33,7 +33,7 @@ def read_readiness(request: Request[Any, Any, Any]) -> ReadyView:
     It needs no credential.  503 names what is wrong: by the name of the check and its
     class alone.  What was not checked is never ready.
     """
-    services: HttpServices = request.app.state[SERVICES]
+    services: HttpServices = request.scope["state"][SERVICES]
     readiness = services.readiness
     wrong = [f"{name}: {flaw}" for name, flaw in readiness.items() if flaw is not None]
     if wrong or not readiness:
