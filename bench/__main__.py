@@ -1,16 +1,14 @@
 """`python -m bench [--quick]`: measure, print, and keep the figures in `var/bench`."""
 
-import argparse
-import os
 import sys
 import time
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from rich.console import Console
 from rich.progress import Progress
 
 from bench import machine
+from bench.asked import asked, scratch
 from bench.bulk import bulk
 from bench.drain import drain
 from bench.figures import figures
@@ -22,9 +20,6 @@ from bench.report import Report, show, write
 from bench.single import single
 from bench.sizes import FULL, QUICK, Sizes
 from infrastructure.errors import InfrastructureError
-
-_ENTERED_BY_NAME = 0o711
-"""The server's own account gets through to its folder and sees nothing else."""
 
 
 def measure(folder: Path, sizes: Sizes, console: Console) -> Report:
@@ -70,27 +65,16 @@ def _round(place: Ground, sizes: Sizes, turn: int) -> Round:
 
 def main() -> int:
     """Run the bench as the command line says; return the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    parser.add_argument(
-        "--quick", action="store_true", help="a short look; its figures say little"
-    )
-    parser.add_argument(
-        "--out", type=Path, default=Path("var/bench"), help="folder of the report"
-    )
-    asked = parser.parse_args()
-    console = Console(file=sys.stdout, width=None if sys.stdout.isatty() else 110)
-    for name in ("COUNTERFOIL_DATABASE_URL", "COUNTERFOIL_LISTEN_URL"):
-        os.environ.pop(name, None)
-    with TemporaryDirectory(prefix="counterfoil-bench-") as name:
-        folder = Path(name)
-        folder.chmod(_ENTERED_BY_NAME)
+    wanted = asked("python -m bench", __doc__)
+    console = wanted.console
+    with scratch() as folder:
         try:
-            report = measure(folder, QUICK if asked.quick else FULL, console)
+            report = measure(folder, QUICK if wanted.is_quick else FULL, console)
         except InfrastructureError as error:
             console.print(f"[red]{error}[/red]")
             return 1
     show(report, console)
-    for file in write(report, asked.out):
+    for file in write(report, wanted.out):
         console.print(f"written: {file}")
     return 0
 

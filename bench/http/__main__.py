@@ -1,19 +1,17 @@
 """`python -m bench.http`: the API and the bare route in turn, medians and ratios."""
 
-import argparse
 import json
-import os
 import statistics
 import sys
 from collections import defaultdict
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Final
 
 from rich.console import Console
 from rich.table import Table
 
 from bench import machine
+from bench.asked import asked, scratch
 from bench.ground import ground
 from bench.http.load import CLIENTS, Measured, ask
 from bench.http.sides import (
@@ -24,7 +22,6 @@ from bench.http.sides import (
 )
 from infrastructure.errors import InfrastructureError
 
-_ENTERED_BY_NAME: Final = 0o711
 API: Final = "api"
 BARE: Final = "bare"
 
@@ -103,30 +100,19 @@ def show(figures: dict[str, dict[str, float]], console: Console) -> None:
 
 def main() -> int:
     """Run the bench as the command line says; return the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m bench.http", description=__doc__)
-    parser.add_argument(
-        "--quick", action="store_true", help="a short look; its figures say little"
-    )
-    parser.add_argument(
-        "--out", type=Path, default=Path("var/bench"), help="folder of the report"
-    )
-    asked = parser.parse_args()
-    console = Console(file=sys.stdout, width=None if sys.stdout.isatty() else 110)
-    for name in ("COUNTERFOIL_DATABASE_URL", "COUNTERFOIL_LISTEN_URL"):
-        os.environ.pop(name, None)
+    wanted = asked("python -m bench.http", __doc__)
+    console = wanted.console
     at, load = machine.utc(), machine.load()
-    rounds, seconds = (1, 0.5) if asked.quick else (5, 3.0)
-    with TemporaryDirectory(prefix="counterfoil-bench-") as name:
-        folder = Path(name)
-        folder.chmod(_ENTERED_BY_NAME)
+    rounds, seconds = (1, 0.5) if wanted.is_quick else (5, 3.0)
+    with scratch() as folder:
         try:
             figures = told(measure(folder, rounds, seconds))
         except InfrastructureError as error:
             console.print(f"[red]{error}[/red]")
             return 1
     show(figures, console)
-    asked.out.mkdir(parents=True, exist_ok=True)
-    file = asked.out / f"http-{at.replace(':', '')}.json"
+    wanted.out.mkdir(parents=True, exist_ok=True)
+    file = wanted.out / f"http-{at.replace(':', '')}.json"
     report = {"at": at, "load_before": load, "rounds": rounds, "figures": figures}
     file.write_text(json.dumps(report, indent=2) + "\n")
     console.print(f"written: {file}")

@@ -294,8 +294,5 @@ def _stream(connection: psycopg.Connection[Any], key: str) -> _Of | None:
 
 
 def _correlated(word: str, tenant_id: str, correlations: tuple[str, ...]) -> _Of:
-    given: dict[str, object] = {
-        "tenant_id": tenant_id,
-        "correlations": list(correlations),
-    }
-    return _Of(word, _BY_CORRELATION, given)
+    named: dict[str, object] = {"tenant_id": tenant_id}
+    return _Of(word, _BY_CORRELATION, named | {"correlations": list(correlations)})

@@ -13,7 +13,7 @@ from infrastructure.demo.check.books import Ask, Books
 from infrastructure.demo.diary import Goods
 
 _LINES: Final = """
-SELECT stream_id::text, order_id, state, recipient, paid_minor, refunded_minor,
+SELECT stream_id::text, order_id, state, recipient, paid_minor,
        'goods:' || order_stream_id || ':' || line || ':'
   FROM counterfoil.deliveries
 """
@@ -45,7 +45,6 @@ class _Line:
     state: str
     recipient: str
     paid_minor: int
-    refunded_minor: int | None
     keys: str
     """What the keys of all its decisions to buy begin with."""
 
@@ -54,7 +53,7 @@ def _lines(books: Books) -> list[_Line]:
     return [
         _Line(
             str(row[0]), str(row[1]), str(row[2]), str(row[3]), int(str(row[4])),
-            None if row[5] is None else int(str(row[5])), str(row[6]),
+            str(row[5]),
         )
         for row in books.rows(_LINES)
     ]  # fmt: skip

@@ -19,21 +19,9 @@ SELECT coalesce(max(l.position), 0)
      LIMIT 1) l
 """
 
-_OF_WINDOWS: Final = """
-SELECT coalesce(max(e.position), 0)
-  FROM counterfoil.maintenance w
-  JOIN counterfoil.events e ON e.stream_id = w.stream_id AND e.version = w.version
-"""
-
 
 def last_of_streams(connection: Connection, streams: Sequence[UUID]) -> int:
     """Return where the last event of all these streams is; 0 when they have none."""
     ids = {"ids": list(streams)}
     ((position,),) = connection.execute(_OF_STREAMS, ids).fetchall()
-    return number(position)
-
-
-def last_of_windows(connection: Connection) -> int:
-    """Return where the last event of all windows is; 0 when there was none."""
-    ((position,),) = connection.execute(_OF_WINDOWS).fetchall()
     return number(position)

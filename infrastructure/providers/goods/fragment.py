@@ -33,8 +33,6 @@ from infrastructure.providers.goods.wire import Call, GoodsWire
 
 USER: Final = "omniflow"
 
-_STARS: Final = "telegram_stars"
-_PREMIUM: Final = "telegram_premium"
 _FEWEST_STARS: Final = 50
 _MONTHS: Final = frozenset({3, 6, 12})
 _USERNAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]{4,31}", re.ASCII)

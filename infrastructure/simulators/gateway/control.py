@@ -21,8 +21,9 @@ from typing import Any, Final
 
 from infrastructure.simulators.gateway.faults import FaultPlan, FaultRule
 from infrastructure.simulators.gateway.gateway import Gateway
-from infrastructure.simulators.gateway.holds import DEFAULT_TIMEOUT_S, Holds
+from infrastructure.simulators.gateway.holds import Holds
 from infrastructure.simulators.gateway.wire import Reply, Request, reply
+from infrastructure.simulators.holds import DEFAULT_TIMEOUT_S
 
 PREFIX: Final = "/_simulator/"
 

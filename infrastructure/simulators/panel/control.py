@@ -9,9 +9,10 @@ from http import HTTPStatus
 from typing import Any, Final, cast
 from urllib.parse import parse_qsl
 
+from infrastructure.simulators.holds import DEFAULT_TIMEOUT_S
 from infrastructure.simulators.panel.backing.obstacles import REDIS_STATES
 from infrastructure.simulators.panel.faults import FaultError, FaultPlan
-from infrastructure.simulators.panel.holds import DEFAULT_TIMEOUT_S, Hold, Holds
+from infrastructure.simulators.panel.holds import Holds
 from infrastructure.simulators.panel.panel import Panel
 from infrastructure.simulators.panel.users.answers import (
     Answer,
@@ -90,7 +91,7 @@ class Control:
         return {"hold": hold.number}
 
     def _held(self, arguments: Mapping[str, Any]) -> object:
-        hold = self._found(arguments)
+        hold = self.holds.find(int(arguments["hold"]))
         try:
             held = hold.wait_arrived(
                 float(arguments.get("timeout_s", DEFAULT_TIMEOUT_S))
@@ -100,16 +101,9 @@ class Control:
         return {"held": asdict(held)}
 
     def _release(self, arguments: Mapping[str, Any]) -> object:
-        hold = self._found(arguments)
+        hold = self.holds.find(int(arguments["hold"]))
         hold.release(drop=bool(arguments.get("drop", False)))
         return {"released": hold.number}
-
-    def _found(self, arguments: Mapping[str, Any]) -> Hold:
-        hold = self.holds.find(int(arguments["hold"]))
-        if hold is None:
-            msg = f"no hold {arguments['hold']}"
-            raise ValueError(msg)
-        return hold
 
     def _use_traffic(self, arguments: Mapping[str, Any]) -> object:
         user_id, used = int(arguments["id"]), int(arguments["usedTrafficBytes"])

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Final, Protocol
 
 from infrastructure.simulators.panel.faults import FaultPlan, FaultRule
-from infrastructure.simulators.panel.holds import HeldRequest, Hold, Holds
+from infrastructure.simulators.panel.holds import HeldRequest, Hold, Holds, Passing
 from infrastructure.simulators.panel.panel import Panel
 from infrastructure.simulators.panel.spoiling import refused, spoiled
 from infrastructure.simulators.panel.visit import Visit
@@ -64,14 +64,14 @@ class Exchange:
     def _delivery(self, visit: Visit, fault: FaultRule | None, line: Line) -> Delivery:
         request = visit.request
         hang = fault if fault and fault.name == "hang_before" else None
-        hold = self.holds.take(request.method, request.target, "before")
+        hold = self.holds.take(Passing(request.method, request.target, "before"))
         if hang or hold:
             visit.late = True
             self.panel.arrive(visit)
             if not _goes_on(visit, hang, hold, line):
                 return CLOSED
         hang = fault if fault and fault.name == "hang_after" else None
-        hold = self.holds.take(request.method, request.target, "after")
+        hold = self.holds.take(Passing(request.method, request.target, "after"))
         visit.late = visit.late or bool(hang or hold)
         delivery = self.panel.carry_out(visit, partial(spoiled, fault))
         return delivery if _goes_on(visit, hang, hold, line) else CLOSED

@@ -1,14 +1,11 @@
 """The simulator as a program of its own, until SIGTERM or SIGINT."""
 
-import contextlib
-import signal
-import threading
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from pathlib import Path
-from types import FrameType
 
 from infrastructure.simulators.panel.faults import FAULT_NAMES, Rotation
 from infrastructure.simulators.panel.simulator import PanelSimulator
+from infrastructure.simulators.stop_signal import stop_signal
 
 
 def serve(  # noqa: PLR0913 - the options of the command, one to one
@@ -37,7 +34,7 @@ def serve(  # noqa: PLR0913 - the options of the command, one to one
     rotation = None
     if fault_rate:
         rotation = Rotation(fault_rate, fault_names or FAULT_NAMES, seed)
-    with _stop_signal() as stop:
+    with stop_signal() as stop:
         simulator = PanelSimulator(
             book=book,
             token=token,
@@ -50,22 +47,3 @@ def serve(  # noqa: PLR0913 - the options of the command, one to one
             if ready is not None:
                 ready(simulator.port)
             stop.wait()
-
-
-@contextlib.contextmanager
-def _stop_signal() -> Generator[threading.Event]:
-    """Yield what SIGTERM and SIGINT set; the former handlers come back afterwards."""
-    stop = threading.Event()
-
-    def ask_to_stop(_number: int, _frame: FrameType | None) -> None:
-        stop.set()
-
-    former = {
-        number: signal.signal(number, ask_to_stop)
-        for number in (signal.SIGTERM, signal.SIGINT)
-    }
-    try:
-        yield stop
-    finally:
-        for number, handler in former.items():
-            signal.signal(number, handler)

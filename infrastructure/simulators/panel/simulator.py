@@ -5,6 +5,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
+from infrastructure.simulators.holds import DEFAULT_TIMEOUT_S
 from infrastructure.simulators.panel.backing.obstacles import Redis
 from infrastructure.simulators.panel.book import (
     BookedRequest,
@@ -16,12 +17,7 @@ from infrastructure.simulators.panel.book import (
 from infrastructure.simulators.panel.control import Control
 from infrastructure.simulators.panel.exchange import Exchange
 from infrastructure.simulators.panel.faults import FaultPlan
-from infrastructure.simulators.panel.holds import (
-    DEFAULT_TIMEOUT_S,
-    Hold,
-    Holds,
-    When,
-)
+from infrastructure.simulators.panel.holds import Hold, Holds, When
 from infrastructure.simulators.panel.panel import Clock, Panel, PanelSettings
 from infrastructure.simulators.panel.server import HOST, Server
 from infrastructure.simulators.panel.store import Store

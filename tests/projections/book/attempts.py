@@ -4,7 +4,7 @@ from typing import Any
 
 import psycopg
 
-from tests.projections.book.streams import Told, streams
+from tests.projections.book.told import Told, read, streams
 
 AFTER = {
     "job": {
@@ -58,7 +58,7 @@ def row(told: Told) -> dict[str, object]:
         "code": data["code"] if "code" in data else data.get("cause"),
         "error_code": data.get("error_code", data.get("failure_class")),
         "correlation_id": meta["correlation_id"],
-        "recorded_at": told.recorded_at,
+        "recorded_at": told.at,
         "actor_type": meta["actor"]["type"],
         "actor_id": meta["actor"]["id"],
         "token": data.get("token") if of == "job" else causation.get("token"),
@@ -78,7 +78,7 @@ def rows(
     """Return what the read model must hold at a position."""
     return {
         (told.stream_id, told.version): row(told)
-        for stream in streams(connection, until)
+        for stream in streams(read(connection, until)).values()
         for told in stream
         if told.type.split(".")[0] in AFTER
     }

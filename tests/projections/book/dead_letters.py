@@ -6,7 +6,8 @@ from uuid import UUID
 
 import psycopg
 
-from tests.projections.book.streams import Told, streams
+from tests.projections.book.told import Told, streams
+from tests.projections.book.told import read as read_log
 
 BIRTHS = {
     "job.enqueued": "job",
@@ -45,8 +46,8 @@ def row(stream: Sequence[Told]) -> dict[str, object] | None:
         "tenant_id": birth.tenant_id,
         "stream_kind": of,
         "correlation_id": birth.meta["correlation_id"],
-        "created_at": birth.recorded_at,
-        "updated_at": read[-1].recorded_at,
+        "created_at": birth.at,
+        "updated_at": read[-1].at,
     }
     told |= {"job": born_job, "operation": born_operation, "delivery": born_goods}[of](
         birth
@@ -140,7 +141,7 @@ def death(read: Sequence[Told], deaths: Sequence[int]) -> dict[str, object]:
         "code": died.data["code"],
         "error_code": died.data.get("error_code"),
         "attempt": died.data.get("attempt", died.data.get("decision", 0)),
-        "died_at": died.recorded_at,
+        "died_at": died.at,
     }
     if died.type != "job.discarded":
         job = died.meta.get("causation", {}).get("job")
@@ -150,7 +151,7 @@ def death(read: Sequence[Told], deaths: Sequence[int]) -> dict[str, object]:
             actor, how = word.meta["actor"], word.type.partition(".")[2]
             told |= {
                 "state": "ended",
-                "ended_at": word.recorded_at,
+                "ended_at": word.at,
                 "ended_how": "decided" if how == "review_decided" else how,
                 "ended_by_type": actor["type"],
                 "ended_by": actor["id"],
@@ -163,5 +164,5 @@ def rows(
     connection: psycopg.Connection[Any], until: int
 ) -> dict[tuple[object, ...], dict[str, object]]:
     """Return what the read model must hold at a position."""
-    told = [row(stream) for stream in streams(connection, until)]
+    told = [row(stream) for stream in streams(read_log(connection, until)).values()]
     return {(each["stream_id"],): each for each in told if each is not None}

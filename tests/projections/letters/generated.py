@@ -14,7 +14,7 @@ from domain.jobs import events as jobs
 from domain.recorded import RecordedEvent
 from infrastructure.postgres.codec import EVENT_CLASSES
 from tests.log.door.generated import instances
-from tests.projections.book.streams import Told
+from tests.projections.book.told import Told
 
 BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
 ABOUT = UUID("01a229de-243f-785e-ac45-5c0271bf6896")
@@ -122,5 +122,5 @@ def told(stream: list[RecordedEvent]) -> Iterator[Told]:
             type=recorded.tag,
             data=msgspec.json.decode(msgspec.json.encode(recorded.event)),
             meta=msgspec.json.decode(msgspec.json.encode(recorded.meta)),
-            recorded_at=recorded.recorded_at,
+            at=recorded.recorded_at,
         )
