@@ -193,6 +193,8 @@ SCENES: dict[Scene, set[str]] = {
     sample: {
         *("jobs_claim", "jobs_lines", "jobs_running", "jobs_gate", "jobs_suspects"),
         *("deliveries_unfinished", "maintenance_one_open"),
+        *("read_orders_a_state", "read_operations_a_state", "read_drifts_a_state"),
+        "read_dead_letters_a_died_at",
     },
     **goods.SCENES,
     **intake.SCENES,
