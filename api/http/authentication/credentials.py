@@ -12,6 +12,7 @@ from api.http.route import Declaration
 from api.http.services import HttpServices
 from api.http.surface import CREDENTIALS, Surface
 from application.access.principal import Principal
+from domain.access.people import site_of
 
 COOKIE: Final = "__Host-session"
 CSRF: Final = "X-CSRF-Token"
@@ -76,7 +77,7 @@ def _of_session(
         if not hmac.compare_digest(sent.encode(), session.csrf.encode()):
             detail = f"send the session's token in the header {CSRF}"
             raise ProblemError(FORBIDDEN, detail)
-    partition = f"{session.partition}:{address_of(connection)}"
+    partition = f"{session.partition}:{site_of(address_of(connection))}"
     return Asking(session.principal, partition)
 
 

@@ -12,6 +12,7 @@ from litestar.di import NamedDependency
 from litestar.handlers import HTTPRouteHandler
 from litestar.params import FromPath, QueryParameter, RawBody
 
+from api.http.authentication.credentials import address_of
 from api.http.authentication.guard import SERVICES
 from api.http.authentication.rates import count
 from api.http.call import Call
@@ -38,6 +39,7 @@ from application.callbacks.record import BODY_TOO_LARGE, LARGEST_BODY_BYTES, Rec
 from application.callbacks.replay import WHAT
 from application.errors import NotFoundError
 from application.operators.instruction import Instruction
+from domain.access.people import site_of
 from domain.access.permissions import Permission
 
 
@@ -67,8 +69,9 @@ def take_callback(
     before this is answered, refused ones too.
     """
     services = _services(request)
-    address = "" if request.client is None else request.client.host
-    count(request, services.access.limiter.take(f"hook:{address}"))
+    # Of a whole site: whoever has one has addresses without end (IPv6).
+    site = site_of(address_of(request))
+    count(request, services.access.limiter.take(f"hook:{site}"))
     headers = dict(request.headers.items())
     receipt = services.callbacks.record(tenant, provider, headers, body)
     if receipt.status != REJECTED:

@@ -6,7 +6,7 @@ A follower that is too slow, or asks for what lies too far back, is told to load
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Final
@@ -18,6 +18,7 @@ from projections.queries.changes import Beyond, Changes
 
 _PAGE: Final = 500
 _BEAT_SECONDS: Final = 15.0
+_REST_SECONDS: Final = 0.25
 _MOST_TOLD: Final = 64
 """Lots of the feed that wait for one follower."""
 
@@ -49,6 +50,7 @@ class Follower:
     feed: Feed
     changes: Changes
     after: int | None
+    rest: Callable[[float], Awaitable[object]] = asyncio.sleep
 
     async def follow(self) -> AsyncIterator[Beyond | None]:
         """Yield what happens; None whenever nothing did for a while.
@@ -79,6 +81,10 @@ class Follower:
             raise TooFarBehindError
         while after < end:
             found = await sync_to_thread(self.changes.beyond, after, _PAGE)
+            if found.position == after:
+                # Somebody who writes holds the log back, below what was told before.
+                await self.rest(_REST_SECONDS)
+                continue
             rows = tuple(row for row in found.rows if row.position <= end)
             after = found.position
             yield Beyond(rows, min(after, end))

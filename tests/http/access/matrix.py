@@ -43,6 +43,7 @@ class SomebodySaid:
     def __init__(self) -> None:
         self.principals: dict[str, tuple[Surface, Principal]] = {}
         self.refused: list[str] = []
+        self.partitions: list[str] = []
 
     def knows(self, surface: Surface, principal: Principal) -> str:
         """Return what that principal shows."""
@@ -65,7 +66,7 @@ class SomebodySaid:
         return Session(principal=found[1], csrf=CSRF, partition=cookie)
 
     def take(self, partition: str) -> Allowance:
-        assert partition
+        self.partitions.append(partition)
         return Allowance(left=())
 
     def refuse(
@@ -155,6 +156,7 @@ class Question:
     headers: Mapping[str, str]
     body: bytes
     query: str = ""
+    address: str = "192.0.2.7"
 
     async def of(self, app: Any) -> Told:  # noqa: ANN401 - ASGI's
         """Return what the application answers."""
@@ -181,7 +183,7 @@ class Question:
                 (b"host", b"here"),
                 *((k.encode(), v.encode()) for k, v in self.headers.items()),
             ],
-            "client": ("192.0.2.7", 1),
+            "client": (self.address, 1),
             "server": ("here", 80),
             "extensions": {},
         }

@@ -176,3 +176,19 @@ def test_a_position_that_the_log_has_not_reached_is_none_of_its_own() -> None:
             await anext(stream)
 
     run(scene)
+
+
+def test_whoever_catches_up_rests_while_a_writer_holds_the_log_back() -> None:
+    feed, log, rests = ToldFeed(), Log(last=3), list[float]()
+
+    async def rest(seconds: float) -> None:
+        rests.append(seconds)
+        log.last = 7  # the writer has ended
+
+    async def scene() -> Beyond | None:
+        stream = Follower(feed, cast("Changes", log), 5, rest).follow()
+        await anext(stream)
+        return await anext(stream)
+
+    assert run(scene) == Beyond((), 7)
+    assert len(rests) == 1
