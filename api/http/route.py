@@ -85,6 +85,11 @@ class Declaration(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a change on `/v1/panel` and `/v1/admin` needs a reason."""
 
     @property
+    def offered(self) -> tuple[str, ...]:
+        """Media types that its answer may have."""
+        return self.gives or ("application/json",)
+
+    @property
     def is_recorded(self) -> bool:
         """Whether it leaves something in the log: a change, or a look."""
         return self.is_change or self.is_look

@@ -18,6 +18,7 @@ from api.http.problems.problem import Mistake, ProblemError
 from api.http.route import ROUTE, Declaration
 from api.http.services import HttpServices
 from api.http.surface import Surface
+from api.http.wire.accept import HEADER, refuse_unacceptable
 from application.access.principal import Principal
 from domain.text import storable
 
@@ -44,6 +45,7 @@ async def admit(connection: Connection, handler: BaseRouteHandler) -> None:
         )
         connection.scope["state"][PRINCIPAL] = principal
     _refuse_unknown_parameters(connection, declared)
+    refuse_unacceptable(connection.headers.get(HEADER), declared.offered)
     if declared.is_recorded and services.is_read_only:
         detail = "this process was started with COUNTERFOIL_READ_ONLY=1"
         headers = {"Retry-After": "60"}

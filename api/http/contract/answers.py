@@ -34,6 +34,7 @@ def codes(operation: Operation) -> tuple[str, ...]:
 def _of_all(operation: Operation) -> Iterator[str]:
     declared, surface = operation.declared, operation.surface
     yield from (catalogue.UNKNOWN_FIELD, catalogue.INVALID_REQUEST)
+    yield catalogue.NOT_ACCEPTABLE
     if not declared.is_open:
         yield from (catalogue.UNAUTHORIZED, catalogue.QUOTA_EXCEEDED)
     if not declared.is_open and surface is Surface.PANEL and declared.is_change:

@@ -70,7 +70,13 @@ class ChangesView(msgspec.Struct, frozen=True, kw_only=True):
     """Whether too much was missed to be told: load anew what is shown."""
 
 
-@route("GET", "/stream", permission=None, problems=(_TOO_MANY, FORBIDDEN))
+@route(
+    "GET",
+    "/stream",
+    permission=None,
+    gives=("text/event-stream",),
+    problems=(_TOO_MANY, FORBIDDEN),
+)
 async def follow_changes(
     call: NamedDependency[Call], topics: Topics = None, after: After = None
 ) -> Stream:

@@ -47,6 +47,7 @@ FORBIDDEN: Final = "forbidden"
 INSUFFICIENT_SCOPE: Final = "insufficient_scope"
 NOT_FOUND: Final = "not_found"
 METHOD_NOT_ALLOWED: Final = "method_not_allowed"
+NOT_ACCEPTABLE: Final = "not_acceptable"
 PAYLOAD_TOO_LARGE: Final = "payload_too_large"
 UNSUPPORTED_MEDIA_TYPE: Final = "unsupported_media_type"
 PRECONDITION_FAILED: Final = "precondition_failed"
@@ -91,6 +92,11 @@ PROBLEMS: Final = _by_code(
             METHOD_NOT_ALLOWED,
             HTTPStatus.METHOD_NOT_ALLOWED,
             "The resource has no such method",
+        ),
+        ProblemType(
+            NOT_ACCEPTABLE,
+            HTTPStatus.NOT_ACCEPTABLE,
+            "The answer has no such form",
         ),
         ProblemType(STATE_CONFLICT, _409, "Its state forbids that"),
         ProblemType("unique_job_active", _409, "A live job has the same unique key"),

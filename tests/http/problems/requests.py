@@ -28,6 +28,11 @@ def a_program_gives_no_key(stage: Stage) -> httpx.Response:
     return stage.admin.post(f"/entitlements/{NOBODY}/operations", json=body)
 
 
+@provokes("not_acceptable")
+def a_browser_wants_a_page(stage: Stage) -> httpx.Response:
+    return stage.admin.get("/jobs", headers={"Accept": "text/html"})
+
+
 @provokes("invalid_filter")
 def a_list_has_no_such_field(stage: Stage) -> httpx.Response:
     return stage.admin.get("/jobs?f=tenant:other")
