@@ -60,6 +60,9 @@ WORKER_POOL: Final = 12
 """Handlers wait for the panel far longer than they hold a connection."""
 
 API_POOL: Final = 16
+API_WAIT_SECONDS: Final = 5.0
+"""Clients do not wait for half a minute to be told that the database is away, and each
+that does keeps one of the threads that answer."""
 
 type Serve = Callable[[Services, str, int], Server]
 """Makes what answers HTTP at a host and port, over an opened installation."""
@@ -171,6 +174,8 @@ class Composition:
             ) as opened,
         ):
             services = replace(opened, internal=internal)
+            if not roles:
+                services.database.wait_seconds = API_WAIT_SECONDS
             use_folder = require_folder if serve is None else keep_folder
             use_folder(services.database, services.guarding.journal.path.parent)
             server = None

@@ -11,6 +11,7 @@ from typing import Any, Final, NoReturn, cast, override
 
 import msgspec
 from litestar import Request
+from litestar.exceptions import InternalServerException
 
 from api.http.problems.catalogue import INVALID_REQUEST, UNSUPPORTED_MEDIA_TYPE
 from api.http.problems.pointers import pointer
@@ -23,10 +24,24 @@ DEEPEST: Final = 64
 _SUSPICIOUS: Final = re.compile(rb"\\u(0000|[dD][89a-fA-F])|\x00")
 _UNSTORABLE: Final = re.compile("[\0\ud800-\udfff]")
 _JSON: Final = "application/json"
+_AS_IT_IS: Final = "identity"
 
 
 class StrictRequest(Request[Any, Any, Any]):
     """A request whose body is decoded by our rules, into what its route takes."""
+
+    @override
+    async def body(self) -> bytes:
+        """Return the body, all of it.
+
+        Raises:
+            ProblemError: whoever sends it has left; nobody hears of it.
+        """
+        try:
+            return await super().body()
+        except InternalServerException:
+            detail = "the connection ended before the body did"
+            raise ProblemError(INVALID_REQUEST, detail) from None
 
     @override
     async def json(self) -> Any:
@@ -38,6 +53,9 @@ class StrictRequest(Request[Any, Any, Any]):
         """
         media_type, options = self.content_type
         charset = options.get("charset", "utf-8").lower()
+        if self.headers.get("content-encoding", _AS_IT_IS).lower() != _AS_IT_IS:
+            detail = "send it as it is, without a Content-Encoding"
+            raise ProblemError(UNSUPPORTED_MEDIA_TYPE, detail)
         if media_type != _JSON or charset not in {"utf-8", "utf8"}:
             detail = "send application/json in UTF-8"
             raise ProblemError(UNSUPPORTED_MEDIA_TYPE, detail)

@@ -200,6 +200,8 @@ class Database:
 
     look: Look | None = None
     """Looks at every new connection of the pool, before anybody has it."""
+    wait_seconds: float | None = None
+    """How long somebody waits for a connection of the pool; None: 30 s."""
 
     def __init__(
         self, conninfo: str, *, pool_size: int, application_name: str = "counterfoil"
@@ -256,9 +258,10 @@ class Database:
         """Give a pooled connection, outside any transaction.
 
         Raises:
-            DatabaseUnavailableError: none could be had in 30 s, or it was lost.
+            DatabaseUnavailableError: none could be had in time, or it was lost.
         """
-        with unavailable_in_our_words(), self._pool.connection() as connection:
+        lent = self._pool.connection(self.wait_seconds)
+        with unavailable_in_our_words(), lent as connection:
             yield connection
 
     @contextmanager

@@ -450,3 +450,18 @@ def test_time_in_a_test_moves_for_every_statement(database: TestDatabase) -> Non
     database.advance(timedelta(hours=1))
 
     assert timedelta(days=1, hours=1) <= now() - before < timedelta(days=1, hours=2)
+
+
+def test_whoever_will_not_wait_for_a_connection_is_told_so(
+    database: TestDatabase,
+) -> None:
+    with Database(database.conninfo, pool_size=1) as impatient:
+        impatient.wait_seconds = 0.05
+        with (
+            impatient.connection(),
+            pytest.raises(DatabaseUnavailableError) as refused,
+            impatient.connection(),
+        ):
+            pass
+
+    assert "0.05" in str(refused.value.__cause__)

@@ -11,10 +11,12 @@ from api.http.authentication.rates import count
 from api.http.problems.catalogue import (
     FORBIDDEN,
     INSUFFICIENT_SCOPE,
+    INVALID_REQUEST,
     JOBS_UNAVAILABLE,
+    NOT_FOUND,
     UNKNOWN_FIELD,
 )
-from api.http.problems.problem import Mistake, ProblemError
+from api.http.problems.problem import Mistake, ProblemError, misfit
 from api.http.route import ROUTE, Declaration
 from api.http.services import HttpServices
 from api.http.surface import Surface
@@ -36,7 +38,9 @@ async def admit(connection: Connection, handler: BaseRouteHandler) -> None:
     Raises:
         ProblemError: who asks is not known, may not, or asks for what is not there.
     """
-    declared: Declaration = handler.opt[ROUTE]
+    declared: Declaration | None = handler.opt.get(ROUTE)
+    if declared is None:
+        return  # OPTIONS: the framework tells which methods there are
     surface: Surface = handler.opt[SURFACE]
     services: HttpServices = connection.scope["state"][SERVICES]
     if not declared.is_open:
@@ -44,7 +48,9 @@ async def admit(connection: Connection, handler: BaseRouteHandler) -> None:
             _let_in, connection, services, surface, declared
         )
         connection.scope["state"][PRINCIPAL] = principal
+        _refuse_unstorable_names(connection)
     _refuse_unknown_parameters(connection, declared)
+    _refuse_what_is_given_twice(connection)
     refuse_unacceptable(connection.headers.get(HEADER), declared.offered)
     if declared.is_recorded and services.is_read_only:
         detail = "this process was started with COUNTERFOIL_READ_ONLY=1"
@@ -72,6 +78,21 @@ def _let_in(
         headers = {"WWW-Authenticate": f'{challenge}, scope="{needed}"'}
         raise ProblemError(INSUFFICIENT_SCOPE, detail, headers=headers)
     return principal
+
+
+def _refuse_unstorable_names(connection: Connection) -> None:
+    """Refuse an address that no row can have: PostgreSQL cannot even look for it."""
+    if any("\0" in str(each) for each in connection.path_params.values()):
+        raise ProblemError(NOT_FOUND, "nothing is at this address")
+
+
+def _refuse_what_is_given_twice(connection: Connection) -> None:
+    """Refuse two values of one parameter: one would be left out, and nobody told."""
+    names = [name for name, _ in connection.query_params.multi_items()]
+    for name in names:
+        if names.count(name) > 1:
+            rule = "it is given twice; give it once"
+            raise misfit(name, rule, INVALID_REQUEST, inner="invalid_parameter")
 
 
 def _refuse_unknown_parameters(connection: Connection, declared: Declaration) -> None:

@@ -63,6 +63,10 @@ _DETAILS: Final[Mapping[str, str]] = {
     INVALID_REQUEST: "the request cannot be read",
 }
 
+_BODIES: Final = frozenset({"data", "body"})
+"""Arguments of handlers that take the body."""
+_NO_BODY: Final = "this route takes a body, and there is none"
+
 type Translate = Callable[[Exception], CounterfoilError | None]
 """Says an error of the machine in our words; None: it is none that is known."""
 
@@ -192,7 +196,9 @@ def _of_the_framework(error: HTTPException) -> Found | None:
     mistakes = tuple(_mistakes(error))
     detail = _DETAILS.get(code, "")
     if mistakes:
-        detail = "; ".join(f"{each.parameter}: {each.detail}" for each in mistakes)
+        detail = "; ".join(
+            f"{each.parameter or 'the body'}: {each.detail}" for each in mistakes
+        )
     problem = ProblemError(code, detail, mistakes=mistakes, headers=error.headers or {})
     return problem, {}
 
@@ -202,6 +208,9 @@ def _mistakes(error: HTTPException) -> Iterator[Mistake]:
     if not isinstance(error, ValidationException) or not isinstance(error.extra, list):
         return
     for each in cast("list[dict[str, object]]", error.extra):
+        if each.get("key") in _BODIES:
+            yield Mistake(pointer="#", code="missing_body", detail=_NO_BODY)
+            continue
         yield Mistake(
             parameter=_on_the_wire(str(each.get("key", ""))),
             code="invalid_parameter",
