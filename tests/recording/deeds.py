@@ -13,7 +13,7 @@ from uuid import UUID
 from application.access.access import Access
 from application.access.people import WantedPerson
 from application.access.tokens import Wanted
-from application.evidence.add import Evidence
+from application.evidence.port import Evidence
 from application.operators.instruction import instruct
 from application.operators.taken import Deed, taken
 from application.providers import limiting
