@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Final
 
-from domain.access.surfaces import Surface as Credential
+from domain.access.audience import Audience
 
 
 class Surface(StrEnum):
@@ -23,9 +23,9 @@ class Surface(StrEnum):
 OPERATORS: Final = frozenset({Surface.ADMIN, Surface.PANEL})
 """Where operators speak: who changes something says why."""
 
-CREDENTIALS: Final[Mapping[Surface, Credential]] = {
-    Surface.SHOPS: Credential.SHOP,
-    Surface.ADMIN: Credential.ADMIN,
-    Surface.PANEL: Credential.PANEL,
+CREDENTIALS: Final[Mapping[Surface, Audience]] = {
+    Surface.SHOPS: Audience.SHOP,
+    Surface.ADMIN: Audience.ADMIN,
+    Surface.PANEL: Audience.PANEL,
 }
 """Whose credentials a surface takes; hooks take none."""

@@ -11,7 +11,7 @@ import msgspec
 from application.access.principal import Principal
 from domain.access.permissions import Permission
 from domain.access.rates import Allowance
-from domain.access.surfaces import Surface
+from domain.access.audience import Audience
 
 
 class Session(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,8 +27,8 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
 class Authenticate(Protocol):
     """Tells who somebody is by what they show."""
 
-    def token(self, text: str, surface: Surface, address: str) -> Principal | None:
-        """Return whose token that is; None: no live one of that surface.
+    def token(self, text: str, audience: Audience, address: str) -> Principal | None:
+        """Return whose token that is; None: no live one for that audience.
 
         `address` is where the request comes from, for tokens that may be used from
         some places alone.

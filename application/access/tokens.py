@@ -16,7 +16,7 @@ from application.errors import NotFoundError
 from application.operators.instruction import Instruction
 from application.unit import Ids
 from domain.access.permissions import Permission
-from domain.access.surfaces import Surface
+from domain.access.audience import Audience
 from domain.access.tokens import (
     TokenText,
     check_days,
@@ -37,7 +37,7 @@ type MakeSecret = Callable[[], bytes]
 
 DEFAULT_DAYS: Final = 90
 DEFAULT_OVERLAP_SECONDS: Final = 86_400
-_SURFACES: Final = (Surface.SHOP, Surface.ADMIN)
+_SURFACES: Final = (Audience.SHOP, Audience.ADMIN)
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,7 +57,7 @@ class NewToken(msgspec.Struct, frozen=True, kw_only=True):
     id: UUID
     tenant_id: str
     name: str
-    surface: Surface
+    surface: Audience
     scopes: tuple[Permission, ...]
     allowed_from: tuple[str, ...]
     days: int
@@ -244,7 +244,7 @@ class Tokens:
             id=self.ids(),
             tenant_id=wanted.tenant_id,
             name=check_name(wanted.name),
-            surface=Surface(wanted.surface),
+            surface=Audience(wanted.surface),
             scopes=tuple(sorted(check_scopes(wanted.scopes))),
             allowed_from=check_places(wanted.allowed_from),
             days=check_days(wanted.expires_in_days),

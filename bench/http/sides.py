@@ -13,7 +13,7 @@ from application.operators.instruction import instruct
 from bench.child import ROOT, BenchError
 from bench.http.load import Asked
 from domain.access.permissions import Permission
-from domain.access.surfaces import Surface
+from domain.access.audience import Audience
 from infrastructure.client import Client
 from infrastructure.extensions.extensions import Extensions
 from infrastructure.installation import open_installation
@@ -63,7 +63,7 @@ def asked_of_the_api(conninfo: str) -> dict[str, Asked]:
         wanted = Wanted(
             tenant_id="default",
             name="bench",
-            surface=Surface.SHOP,
+            surface=Audience.SHOP,
             scopes=(Permission.JOBS_READ, Permission.JOBS_WRITE),
         )
         token = services.access.tokens.create(wanted, instruct("bench", "measured"))

@@ -14,7 +14,7 @@ from application.access.signing_in import IDLE
 from domain.access.people import csrf_of, session_secret
 from domain.access.permissions import Permission
 from domain.access.roles import GRANTS, Role
-from domain.access.surfaces import Surface
+from domain.access.audience import Audience
 from domain.access.tokens import digest, is_any_of, may_come_from, token_of
 from domain.event import Actor
 from infrastructure.access.people_book import PostgresPeopleBook
@@ -85,18 +85,18 @@ class PostgresAuthenticate:
         self._environment = environment
         self._operator_token = operator_token
 
-    def token(self, text: str, surface: Surface, address: str) -> Principal | None:
+    def token(self, text: str, audience: Audience, address: str) -> Principal | None:
         """See `Authenticate.token`."""
         if self._is_first(text):
-            return self._first(surface)
+            return self._first(audience)
         shown = token_of(text)
         if shown is None or shown.environment != self._environment:
             is_any_of(b"", ())
             return None
-        return self._known_token(shown.id, shown.secret, surface, address)
+        return self._known_token(shown.id, shown.secret, audience, address)
 
     def _known_token(
-        self, id_: UUID, secret: bytes, surface: Surface, address: str
+        self, id_: UUID, secret: bytes, audience: Audience, address: str
     ) -> Principal | None:
         named = {"token_id": id_}
         with self._connections.connection() as connection:
@@ -105,13 +105,13 @@ class PostgresAuthenticate:
         is_right = is_any_of(
             secret, [bytes(cast("bytes", each)) for each in digests if each is not None]
         )
-        if row is None or not is_right or not truth(row[7]) or text(row[2]) != surface:
+        if row is None or not is_right or not truth(row[7]) or text(row[2]) != audience:
             return None
         if not may_come_from(address, cast("list[str]", row[4])):
             return None
         if truth(row[8]):
             self._stamp(_USED, named)
-        return _program(id_, row, surface)
+        return _program(id_, row, audience)
 
     def session(self, cookie: str, *, is_use: bool = True) -> Session | None:
         """See `Authenticate.session`."""
@@ -156,9 +156,9 @@ class PostgresAuthenticate:
         )
         return hmac.compare_digest(shown, kept)
 
-    def _first(self, surface: Surface) -> Principal | None:
+    def _first(self, audience: Audience) -> Principal | None:
         """Return whoever starts an installation in which nobody is yet."""
-        if surface is not Surface.ADMIN or not self._people.is_empty():
+        if audience is not Audience.ADMIN or not self._people.is_empty():
             return None
         return Principal(
             tenant_id=_TENANT,
@@ -168,9 +168,9 @@ class PostgresAuthenticate:
         )
 
 
-def _program(id_: UUID, row: tuple[object, ...], surface: Surface) -> Principal:
+def _program(id_: UUID, row: tuple[object, ...], audience: Audience) -> Principal:
     name = text(row[1])
-    if surface is Surface.SHOP:
+    if audience is Audience.SHOP:
         actor = Actor(type="shop", id=name)
     else:
         actor = Actor(type="operator", id=f"token:{name}")

@@ -52,7 +52,7 @@ class FolderOfEvidence:
         try:
             make_folder(self.path)
             file = self.path / sha256.hex()
-            if not _holds(file, sha256):
+            if not _holds(file, sha256, len(content)):
                 write_whole(file, content)
             # Also of a file that was there: whoever wrote it may have died before this.
             keep_entries(self.path)
@@ -87,12 +87,13 @@ def _regular(file: Path, size_bytes: int) -> bytes | None:
         return opened.read(size_bytes)
 
 
-def _holds(file: Path, sha256: bytes) -> bool:
+def _holds(file: Path, sha256: bytes, size_bytes: int) -> bool:
     """Whether the file is whole: a disk may have lost some of it."""
     try:
-        return hashlib.sha256(file.read_bytes()).digest() == sha256
-    except FileNotFoundError:
-        return False
+        content = _regular(file, size_bytes)
+    except OSError:
+        return False  # whatever it is, it is replaced, or that fails
+    return content is not None and hashlib.sha256(content).digest() == sha256
 
 
 def write_whole(file: Path, content: bytes) -> None:

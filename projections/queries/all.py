@@ -23,7 +23,7 @@ from projections.queries.records.callbacks import CallbackList
 from projections.queries.records.deliveries import DeliveryList
 from projections.queries.records.drifts import DriftList
 from projections.queries.records.entitlements import EntitlementList
-from projections.queries.records.evidence import DeliveryEvidence
+from projections.queries.records.dossier import Dossiers
 from projections.queries.records.job import JobRecordOf
 from projections.queries.records.operations import OperationList
 from projections.queries.records.orders import OrderList
@@ -53,7 +53,7 @@ class Queries:
     operations: OperationList
     deliveries: DeliveryList
     """Goods, and what became of them."""
-    evidence: DeliveryEvidence
+    dossier: Dossiers
     """Everything of one delivery, as it is now."""
     orders: OrderList
     """And what waits for what."""
@@ -91,7 +91,7 @@ def queries_over(lend: Lend) -> Queries:
         versions=StreamVersions(lend),
         operations=OperationList(lend),
         deliveries=DeliveryList(lend),
-        evidence=DeliveryEvidence(lend),
+        dossier=Dossiers(lend),
         orders=OrderList(lend),
         operation=FindOperation(lend),
         order=FindOrder(lend),

@@ -2,8 +2,8 @@
 
 import pytest
 
+from domain.access.audience import Audience
 from domain.access.roles import Role
-from domain.access.surfaces import Surface
 from infrastructure.postgres.database import Database
 from tests.access.world import HOME, OPERATOR_TOKEN, World
 from tests.fixtures.database import TestDatabase
@@ -19,7 +19,7 @@ def test_the_first_owner_is_one_although_the_answer_was_lost(
     with Database(proxy.conninfo, pool_size=4) as opened:
         world = World(database, opened)
         access = world.access
-        principal = access.authenticate.token(OPERATOR_TOKEN, Surface.ADMIN, HOME)
+        principal = access.authenticate.token(OPERATOR_TOKEN, Audience.ADMIN, HOME)
         assert principal is not None
         proxy.cut_commit_answer(of="person.created")
 

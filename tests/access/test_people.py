@@ -9,7 +9,7 @@ from application.access.people import KeptPerson, WantedPerson
 from application.errors import ForbiddenError, NotFoundError, StateConflictError
 from domain.access.permissions import Permission
 from domain.access.roles import GRANTS, Role
-from domain.access.surfaces import Surface
+from domain.access.audience import Audience
 from domain.errors import InvalidRequestError
 from tests.access.world import HOME, OPERATOR_TOKEN, World
 from tests.fixtures.http import PASSWORD
@@ -25,7 +25,7 @@ def wanted(
 
 def first(world: World, name: str = "grace", role: str = "owner") -> KeptPerson:
     """The first owner, made by the credential of the first start."""
-    principal = world.access.authenticate.token(OPERATOR_TOKEN, Surface.ADMIN, HOME)
+    principal = world.access.authenticate.token(OPERATOR_TOKEN, Audience.ADMIN, HOME)
     assert principal is not None
     instruction = principal.instruct("the first start", None)
     return world.access.people.add_first(wanted(name, role), instruction)
@@ -38,7 +38,7 @@ def test_the_operator_token_makes_the_first_owner_and_then_nothing(
 
     assert (kept.person.name, kept.person.role) == ("grace", "owner")
     token = world.access.authenticate.token
-    assert token(OPERATOR_TOKEN, Surface.ADMIN, HOME) is None
+    assert token(OPERATOR_TOKEN, Audience.ADMIN, HOME) is None
     assert world.facts() == [("person.created", "person", "bootstrap:operator-token")]
     assert world.is_in(world.signed_in("grace"))
 
@@ -46,13 +46,13 @@ def test_the_operator_token_makes_the_first_owner_and_then_nothing(
 def test_the_operator_token_opens_no_other_surface(world: World) -> None:
     token = world.access.authenticate.token
 
-    assert token(OPERATOR_TOKEN, Surface.SHOP, HOME) is None
-    assert token(OPERATOR_TOKEN[:-1] + "0", Surface.ADMIN, HOME) is None
+    assert token(OPERATOR_TOKEN, Audience.SHOP, HOME) is None
+    assert token(OPERATOR_TOKEN[:-1] + "0", Audience.ADMIN, HOME) is None
     assert world.access.authenticate.session(OPERATOR_TOKEN) is None
 
 
 def test_the_operator_token_may_do_nothing_else(world: World) -> None:
-    principal = world.access.authenticate.token(OPERATOR_TOKEN, Surface.ADMIN, HOME)
+    principal = world.access.authenticate.token(OPERATOR_TOKEN, Audience.ADMIN, HOME)
     assert principal is not None
     instruction = principal.instruct("tries", None)
 
@@ -68,7 +68,7 @@ def test_the_operator_token_may_do_nothing_else(world: World) -> None:
 
 def test_of_two_who_start_at_once_one_is_the_owner(world: World) -> None:
     both = threading.Barrier(2)
-    principal = world.access.authenticate.token(OPERATOR_TOKEN, Surface.ADMIN, HOME)
+    principal = world.access.authenticate.token(OPERATOR_TOKEN, Audience.ADMIN, HOME)
     assert principal is not None
     instruction = principal.instruct("the first start", None)
 

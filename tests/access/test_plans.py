@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from domain.access.permissions import Permission
-from domain.access.surfaces import Surface
+from domain.access.audience import Audience
 from infrastructure.postgres.database import Database
 from tests.access.world import HOME, World
 from tests.fixtures.database import TestDatabase
@@ -70,7 +70,7 @@ def test_whatever_a_request_needs_is_found_by_an_index(world: World) -> None:
         signed_in = world.signed_in()
         world.passes(minutes=2)
         assert world.is_in(signed_in)
-        assert world.access.authenticate.token(made.text, Surface.SHOP, HOME)
+        assert world.access.authenticate.token(made.text, Audience.SHOP, HOME)
         world.access.sign_in.out(signed_in.cookie)
     world.access.people.set_role("grace", "viewer", world.shell)
 

@@ -6,7 +6,7 @@ from application.access.tokens import Made
 from application.errors import ForbiddenError, NotFoundError, StateConflictError
 from domain.access.permissions import Permission
 from domain.access.roles import Role
-from domain.access.surfaces import Surface
+from domain.access.audience import Audience
 from domain.errors import InvalidRequestError
 from domain.event import Actor
 from tests.access.world import HOME, World
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.database
 JOBS = Permission.JOBS_READ
 
 
-def opens(world: World, made: Made, surface: Surface = Surface.SHOP) -> bool:
+def opens(world: World, made: Made, surface: Audience = Audience.SHOP) -> bool:
     authenticate = world.access.authenticate
     return authenticate.token(made.text, surface, HOME) is not None
 
@@ -24,20 +24,20 @@ def opens(world: World, made: Made, surface: Surface = Surface.SHOP) -> bool:
 def test_a_token_opens_its_own_surface_as_what_it_is_allowed(world: World) -> None:
     made = world.token(JOBS, Permission.JOBS_WRITE, name="webshop")
 
-    principal = world.access.authenticate.token(made.text, Surface.SHOP, HOME)
+    principal = world.access.authenticate.token(made.text, Audience.SHOP, HOME)
 
     assert principal is not None
     assert principal.actor == Actor(type="shop", id="webshop")
     assert principal.permissions == {JOBS, Permission.JOBS_WRITE}
     assert principal.tenant_id == "default"
     assert principal.role is None
-    assert not opens(world, made, Surface.ADMIN)
+    assert not opens(world, made, Audience.ADMIN)
 
 
 def test_a_token_of_operators_acts_as_one_and_opens_no_shop(world: World) -> None:
     made = world.token(JOBS, name="deployer", surface="admin")
 
-    principal = world.access.authenticate.token(made.text, Surface.ADMIN, HOME)
+    principal = world.access.authenticate.token(made.text, Audience.ADMIN, HOME)
 
     assert principal is not None
     assert principal.actor == Actor(type="operator", id="token:deployer")
@@ -73,7 +73,7 @@ def test_a_text_that_differs_opens_nothing(world: World, change: object) -> None
 
     other = change(made.text)
 
-    assert world.access.authenticate.token(other, Surface.SHOP, HOME) is None
+    assert world.access.authenticate.token(other, Audience.SHOP, HOME) is None
 
 
 def test_a_token_is_over_when_it_expires(world: World) -> None:
@@ -171,11 +171,11 @@ def test_a_token_may_be_bound_to_places(world: World) -> None:
     made = world.token(JOBS, allowed_from=("198.51.100.0/24", "2001:db8::1"))
     token = world.access.authenticate.token
 
-    assert token(made.text, Surface.SHOP, "198.51.100.9") is not None
-    assert token(made.text, Surface.SHOP, "::ffff:198.51.100.9") is not None
-    assert token(made.text, Surface.SHOP, "2001:db8::1") is not None
-    assert token(made.text, Surface.SHOP, HOME) is None
-    assert token(made.text, Surface.SHOP, "") is None
+    assert token(made.text, Audience.SHOP, "198.51.100.9") is not None
+    assert token(made.text, Audience.SHOP, "::ffff:198.51.100.9") is not None
+    assert token(made.text, Audience.SHOP, "2001:db8::1") is not None
+    assert token(made.text, Audience.SHOP, HOME) is None
+    assert token(made.text, Audience.SHOP, "") is None
 
 
 def test_its_use_is_written_once_a_minute(world: World) -> None:

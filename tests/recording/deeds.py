@@ -19,7 +19,7 @@ from application.operators.taken import Deed, taken
 from application.providers import limiting
 from domain.access.permissions import Permission
 from domain.access.roles import Role
-from domain.access.surfaces import Surface
+from domain.access.audience import Audience
 from domain.operators import actions
 from domain.operators.events import ActionTaken
 from infrastructure.access.passwords import Argon2Passwords
@@ -177,7 +177,7 @@ def rotate(world: World) -> None:
 
 
 def opens(world: World, text: str) -> bool:
-    return world.access.authenticate.token(text, Surface.SHOP, HOME) is not None
+    return world.access.authenticate.token(text, Audience.SHOP, HOME) is not None
 
 
 def revoke(world: World) -> None:

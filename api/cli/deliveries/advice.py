@@ -6,7 +6,7 @@ from typing import Final
 import msgspec
 
 from domain.goods.state import MOST_PURCHASES
-from projections.queries.records.evidence import Evidence
+from projections.queries.records.dossier import Dossier
 
 _REASON: Final = '--reason "…"'
 
@@ -22,7 +22,7 @@ class Choice(
     """Why it is not possible now; None: it is."""
 
 
-def choices(found: Evidence, *, four_eyes: bool) -> tuple[Choice, ...]:
+def choices(found: Dossier, *, four_eyes: bool) -> tuple[Choice, ...]:
     """Return what can be done about the delivery, possible or not."""
     match found.state:
         case "needs_review":
@@ -41,7 +41,7 @@ def choices(found: Evidence, *, four_eyes: bool) -> tuple[Choice, ...]:
             return ()
 
 
-def _reviewed(found: Evidence, *, four_eyes: bool) -> Iterator[Choice]:
+def _reviewed(found: Dossier, *, four_eyes: bool) -> Iterator[Choice]:
     yield _reconcile(found)
     yield _decide(found, "delivered", "the recipient has it")
     at_large = _at_large(found)
@@ -63,7 +63,7 @@ def _reviewed(found: Evidence, *, four_eyes: bool) -> Iterator[Choice]:
     )
 
 
-def _at_large(found: Evidence) -> str | None:
+def _at_large(found: Dossier) -> str | None:
     if not found.senders:
         return None
     who = ", ".join(f"{each.host}:{each.pid}" for each in found.senders)
@@ -73,7 +73,7 @@ def _at_large(found: Evidence) -> str | None:
 
 
 def _decide(
-    found: Evidence, verdict: str, what: str, *, barred: str | None = None
+    found: Dossier, verdict: str, what: str, *, barred: str | None = None
 ) -> Choice:
     command = (
         f"counterfoil deliveries decide {found.delivery_id} {verdict} "
@@ -82,7 +82,7 @@ def _decide(
     return Choice(what=what, command=command, barred=barred)
 
 
-def _reconcile(found: Evidence) -> Choice:
+def _reconcile(found: Dossier) -> Choice:
     barred = None
     if found.standing == "asked":
         barred = "its sender waits for the answer"
@@ -95,7 +95,7 @@ def _reconcile(found: Evidence) -> Choice:
     )
 
 
-def _cancel(found: Evidence) -> Choice:
+def _cancel(found: Dossier) -> Choice:
     barred = None
     if found.is_doubtful:
         barred = "a purchase before a person bought again has an end that nobody knows"

@@ -5,7 +5,7 @@ from uuid import UUID
 import rich_click as click
 
 from api.cli.deliveries.listing import list_deliveries
-from api.cli.deliveries.shown import show_evidence, tell_evidence
+from api.cli.deliveries.shown import show_dossier, tell_dossier
 from api.cli.deliveries.told import tell_asked, tell_decided
 from api.cli.operating import instruction_of, reasoned
 from api.cli.options import argument, as_json, command, group, option
@@ -57,16 +57,16 @@ def show(installation: Installation, key: str, *, as_json: bool) -> None:
     """
     with installation.open() as services:
         delivery_id = _id(key)
-        found = None if delivery_id is None else services.queries.evidence(delivery_id)
+        found = None if delivery_id is None else services.queries.dossier(delivery_id)
         four_eyes = services.decide.four_eyes
     if found is None:
         what = "delivery"
         told = f"{key}; `counterfoil deliveries list --all` lists them"
         raise NotFoundError(what, told)
     if as_json:
-        document(tell_evidence(found, four_eyes=four_eyes))
+        document(tell_dossier(found, four_eyes=four_eyes))
     else:
-        show_evidence(found, four_eyes=four_eyes)
+        show_dossier(found, four_eyes=four_eyes)
 
 
 def _id(key: str) -> UUID | None:

@@ -11,7 +11,7 @@ from api.cli.output import say
 from api.cli.timeline import show_events
 from api.cli.times import at, distance
 from domain.goods.state import MOST_PURCHASES
-from projections.queries.records.evidence import AtLarge, Evidence
+from projections.queries.records.dossier import AtLarge, Dossier
 
 _STANDINGS: Final = {
     "none": "no purchase is open",
@@ -21,14 +21,14 @@ _STANDINGS: Final = {
 }
 
 
-def tell_evidence(found: Evidence, *, four_eyes: bool) -> dict[str, object]:
+def tell_dossier(found: Dossier, *, four_eyes: bool) -> dict[str, object]:
     """Return the evidence as one document, with what may be done."""
     plain: dict[str, object] = msgspec.to_builtins(found, builtin_types=(datetime,))
     may = msgspec.to_builtins(choices(found, four_eyes=four_eyes))
     return {**plain, "choices": may, "fourEyes": four_eyes}
 
 
-def show_evidence(found: Evidence, *, four_eyes: bool) -> None:
+def show_dossier(found: Dossier, *, four_eyes: bool) -> None:
     """Write the evidence for a person, and what he may do."""
     say(*_standing(found), "", "What happened")
     show_events(found.events)
@@ -53,7 +53,7 @@ def _choice(choice: Choice) -> Iterator[str]:
     yield f"    {choice.command}"
 
 
-def _standing(found: Evidence) -> Iterator[str]:
+def _standing(found: Dossier) -> Iterator[str]:
     yield (
         f"delivery {found.delivery_id}: line {found.line} of order {found.order_id} of "
         f"customer {found.customer_id}, {found.state}"
@@ -84,7 +84,7 @@ def _standing(found: Evidence) -> Iterator[str]:
     yield from _people(found)
 
 
-def _limits(found: Evidence) -> Iterator[str]:
+def _limits(found: Dossier) -> Iterator[str]:
     """Say until when something may happen, as far as it is known."""
     limits = (
         ("provider's reference", found.reference),
@@ -101,7 +101,7 @@ def _limits(found: Evidence) -> Iterator[str]:
             yield f"    {name}: {told}"
 
 
-def _people(found: Evidence) -> Iterator[str]:
+def _people(found: Dossier) -> Iterator[str]:
     if found.standing != "none" and not found.senders:
         yield "    nobody may still ask: every sender has answered, or is dead"
     for sender in found.senders:

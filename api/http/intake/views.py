@@ -4,9 +4,10 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from api.http.records.job_views import JobDetailView, detail_view
+from api.http.records.order_facts import OrderFacts, order_facts
 from api.http.surface import Surface
 from api.http.wire.ids import Prefix, told, told_if
-from api.http.wire.values import Moment, Position, moment, position
+from api.http.wire.values import Position, position
 from projections.queries.heads.order import OrderRecord, Owed
 from projections.queries.records.job import JobRecord
 
@@ -32,26 +33,11 @@ class OrderLinks(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     refund_job: str | None = msgspec.field(default=None, name="refundJob")
 
 
-class OrderView(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class OrderView(OrderFacts, frozen=True, kw_only=True, rename="camel"):
     """One order, as it is now."""
 
-    id: str
     stream_id: str
-    """The same without its prefix, as the front door's functions answer it."""
-    order_id: str
-    """The shop's own."""
-    customer_id: str
-    slot: int
-    kind: str
-    state: str
-    """`paid`, `fulfilled` or `refunded`."""
-    currency: str
-    amount_minor: int
-    discount_minor: int
-    refunded_minor: int | None
-    """Null: nothing went back."""
-    settled_at: Moment
-    correlation_id: str
+    """The same as `id` without its prefix, as the front door's functions answer it."""
     version: int
     job_id: str | None
     """Decides what is owed; null: it owes nothing."""
@@ -67,24 +53,13 @@ def order_view(
     surface: Surface, order: OrderRecord, *, replayed: bool | UnsetType = UNSET
 ) -> OrderView:
     """Return an order as it is now."""
-    id_ = told(Prefix.ORDER, order.stream_id)
     job_id = told_if(Prefix.JOB, order.job_id)
     refund_job = told_if(Prefix.JOB, order.refund_job_id)
-    address = f"{surface}/orders/{id_}"
+    facts = order_facts(order, order.settled_at)
+    address = f"{surface}/orders/{facts['id']}"
     return OrderView(
-        id=id_,
+        **facts,
         stream_id=str(order.stream_id),
-        order_id=order.order_id,
-        customer_id=order.customer_id,
-        slot=order.slot,
-        kind=order.kind,
-        state=order.state,
-        currency=order.currency,
-        amount_minor=order.amount_minor,
-        discount_minor=order.discount_minor,
-        refunded_minor=order.refunded_minor,
-        settled_at=moment(order.settled_at),
-        correlation_id=order.correlation_id,
         version=order.version,
         job_id=job_id,
         operations=tuple(_owed(Prefix.OPERATION, each) for each in order.operations),

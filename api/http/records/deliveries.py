@@ -62,7 +62,7 @@ def get_delivery(
     The recipient is told to those alone who may decide.
     """
     id_ = given(delivery_id, Prefix.DELIVERY)
-    found = call.services.queries.evidence(id_)
+    found = call.services.queries.dossier(id_)
     if found is None or found.tenant_id != call.tenant_id:
         what = "delivery"
         raise NotFoundError(what, delivery_id[:64])

@@ -1,5 +1,8 @@
 """How deliveries are shown: never credentials, nor what a provider said in full."""
 
+from typing import Any
+from uuid import UUID
+
 import msgspec
 
 from api.http.deliveries.evidence import EvidenceView, evidence_view
@@ -10,13 +13,13 @@ from application.operators.deliveries.decide import LONGEST_EVIDENCE
 from domain.text import stated
 from projections.job_line import JobLine
 from projections.log_event import LogEvent
-from projections.queries.records.evidence import AtLarge, Evidence
+from projections.queries.records.dossier import AtLarge, Dossier
 from projections.read_models.deliveries import DeliveryRow
 from projections.reading import AsOf
 
 
-class DeliveryView(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """One delivery in a list."""
+class DeliveryFacts(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What is told of a delivery wherever one is told."""
 
     id: str
     state: str
@@ -39,23 +42,17 @@ class DeliveryView(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     deferred_code: str | None
     """Why nothing is bought for now."""
     next_at: Moment | None
+    correlation_id: str
+
+
+class DeliveryView(DeliveryFacts, frozen=True, kw_only=True, rename="camel"):
+    """One delivery in a list."""
+
     reviewed_at: Moment | None
     decided_by: str | None
-    correlation_id: str
     created_at: Moment
     updated_at: Moment
     completed_at: Moment | None
-
-
-class SenderView(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A process that has asked the provider, and may still be about to."""
-
-    purchase: int
-    decision: int
-    host: str
-    pid: int
-    is_heard_of: bool
-    """Whether it beats; silence is no proof of its death."""
 
 
 class ProposalView(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -91,43 +88,26 @@ class DeliveryJobView(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
     error_code: str | None
 
 
-class DeliveryDetailView(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class DeliveryDetailView(DeliveryFacts, frozen=True, kw_only=True, rename="camel"):
     """One delivery, and everything that a review is decided by."""
 
-    id: str
     version: int
     """What a decision is about: `If-Match: "dlv_…:17"`."""
-    state: str
-    order_id: str
-    shop_order_id: str
-    customer_id: str
-    line: int
-    provider: str
-    product: str
-    quantity: int
     recipient: str | None
     """Whose it is at the provider; null: the caller may not decide."""
-    currency: str
     cost_minor: int
     price_minor: int
-    paid_minor: int
-    refunded_minor: int | None
-    purchases: int
     decision: int
     standing: str
     """Of the latest decision to buy: `none`, `asked`, `accepted` or `unknown`."""
     deadline: Moment | None
     reference: str | None
     failure_class: str | None
-    code: str | None
-    next_at: Moment | None
-    deferred_code: str | None
     restored_at: Moment | None
     is_doubtful: bool
-    senders: tuple[SenderView, ...]
+    senders: tuple[AtLarge, ...]
     """Refund and buying again are barred while there are any."""
     proposal: ProposalView | None
-    correlation_id: str
     events: tuple[StepView, ...]
     jobs: tuple[DeliveryJobView, ...]
     evidence: tuple[EvidenceView, ...]
@@ -137,25 +117,9 @@ class DeliveryDetailView(msgspec.Struct, frozen=True, kw_only=True, rename="came
 def delivery_view(row: DeliveryRow, _shown: AsOf) -> DeliveryView:
     """Return one delivery of a list."""
     return DeliveryView(
-        id=told(Prefix.DELIVERY, row.stream_id),
-        state=row.state,
-        order_id=told(Prefix.ORDER, row.order_stream_id),
-        shop_order_id=row.order_id,
-        customer_id=row.customer_id,
-        line=row.line,
-        provider=row.provider,
-        product=row.product,
-        quantity=row.quantity,
-        currency=row.currency,
-        paid_minor=row.paid_minor,
-        refunded_minor=row.refunded_minor,
-        purchases=row.purchases,
-        code=row.code,
-        deferred_code=row.deferred_code,
-        next_at=moment_if(row.next_at),
+        **_facts(row, row.stream_id, row.product),
         reviewed_at=moment_if(row.reviewed_at),
         decided_by=row.decided_by,
-        correlation_id=row.correlation_id,
         created_at=moment(row.created_at),
         updated_at=moment(row.updated_at),
         completed_at=moment_if(row.completed_at),
@@ -163,40 +127,24 @@ def delivery_view(row: DeliveryRow, _shown: AsOf) -> DeliveryView:
 
 
 def delivery_detail_view(
-    surface: Surface, found: Evidence, *, may_decide: bool
+    surface: Surface, found: Dossier, *, may_decide: bool
 ) -> DeliveryDetailView:
     """Return one delivery with all that may be seen of it."""
     return DeliveryDetailView(
-        id=told(Prefix.DELIVERY, found.delivery_id),
+        **_facts(found, found.delivery_id, found.product.kind),
         version=found.version,
-        state=found.state,
-        order_id=told(Prefix.ORDER, found.order_stream_id),
-        shop_order_id=found.order_id,
-        customer_id=found.customer_id,
-        line=found.line,
-        provider=found.provider,
-        product=found.product.kind,
-        quantity=found.quantity,
         recipient=found.recipient if may_decide else None,
-        currency=found.currency,
         cost_minor=found.cost_minor,
         price_minor=found.price_minor,
-        paid_minor=found.paid_minor,
-        refunded_minor=found.refunded_minor,
-        purchases=found.purchases,
         decision=found.decision,
         standing=found.standing,
         deadline=moment_if(found.deadline),
         reference=found.reference,
         failure_class=found.failure_class,
-        code=found.code,
-        next_at=moment_if(found.next_at),
-        deferred_code=found.deferred_code,
         restored_at=moment_if(found.restored_at),
         is_doubtful=found.is_doubtful,
-        senders=tuple(map(_sender, found.senders)),
+        senders=found.senders,
         proposal=_proposal(found),
-        correlation_id=found.correlation_id,
         events=tuple(map(_step, found.events)),
         jobs=tuple(map(_job, found.jobs)),
         evidence=tuple(
@@ -206,17 +154,30 @@ def delivery_detail_view(
     )
 
 
-def _sender(sender: AtLarge) -> SenderView:
-    return SenderView(
-        purchase=sender.purchase,
-        decision=sender.decision,
-        host=sender.host,
-        pid=sender.pid,
-        is_heard_of=sender.is_heard_of,
-    )
+def _facts(found: DeliveryRow | Dossier, id_: UUID, product: str) -> dict[str, Any]:
+    """Return the members of `DeliveryFacts`."""
+    return {
+        "id": told(Prefix.DELIVERY, id_),
+        "state": found.state,
+        "order_id": told(Prefix.ORDER, found.order_stream_id),
+        "shop_order_id": found.order_id,
+        "customer_id": found.customer_id,
+        "line": found.line,
+        "provider": found.provider,
+        "product": product,
+        "quantity": found.quantity,
+        "currency": found.currency,
+        "paid_minor": found.paid_minor,
+        "refunded_minor": found.refunded_minor,
+        "purchases": found.purchases,
+        "code": found.code,
+        "deferred_code": found.deferred_code,
+        "next_at": moment_if(found.next_at),
+        "correlation_id": found.correlation_id,
+    }
 
 
-def _proposal(found: Evidence) -> ProposalView | None:
+def _proposal(found: Dossier) -> ProposalView | None:
     proposed = found.proposal
     if proposed is None:
         return None

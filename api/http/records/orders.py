@@ -13,6 +13,7 @@ from api.http.lists.page import Offer, listed
 from api.http.lists.query import AtPosition, ListQuery, list_query
 from api.http.lists.views import ListView
 from api.http.records.detail import Sought, detailed
+from api.http.records.order_facts import OrderFacts, order_facts
 from api.http.records.problems import DETAIL_PROBLEMS, LIST_PROBLEMS
 from api.http.route import route
 from api.http.surface import OPERATORS, Surface
@@ -43,28 +44,14 @@ class WaitView(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Its lines of goods."""
 
 
-class OrderLineView(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class OrderLineView(OrderFacts, frozen=True, kw_only=True, rename="camel"):
     """One order."""
 
-    id: str
-    order_id: str
-    """The shop's own."""
-    customer_id: str
-    slot: int
-    kind: str
-    state: str
-    """`paid`, `fulfilled` or `refunded`."""
-    currency: str
-    amount_minor: int
-    discount_minor: int
-    refunded_minor: int | None
     effective_at: Moment | None
     fulfilled_by: str | None
     """The operation that delivered it."""
     wait: WaitView | None
     """Null: it waits for nothing any more."""
-    correlation_id: str
-    settled_at: Moment
     updated_at: Moment
     fulfilled_at: Moment | None
     refunded_at: Moment | None
@@ -73,21 +60,10 @@ class OrderLineView(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 def order_line_view(line: OrderLine, _shown: AsOf) -> OrderLineView:
     """Return one order."""
     return OrderLineView(
-        id=told(Prefix.ORDER, line.stream_id),
-        order_id=line.order_id,
-        customer_id=line.customer_id,
-        slot=line.slot,
-        kind=line.kind,
-        state=line.state,
-        currency=line.currency,
-        amount_minor=line.amount_minor,
-        discount_minor=line.discount_minor,
-        refunded_minor=line.refunded_minor,
+        **order_facts(line, line.created_at),
         effective_at=moment_if(line.effective_at),
         fulfilled_by=told_if(Prefix.OPERATION, line.fulfilled_by),
         wait=None if line.wait is None else _wait(line.wait),
-        correlation_id=line.correlation_id,
-        settled_at=moment(line.created_at),
         updated_at=moment(line.updated_at),
         fulfilled_at=moment_if(line.fulfilled_at),
         refunded_at=moment_if(line.refunded_at),

@@ -11,7 +11,7 @@ import httpx
 from application.access.tokens import Wanted
 from application.operators.instruction import instruct
 from domain.access.permissions import Permission
-from domain.access.surfaces import Surface
+from domain.access.audience import Audience
 from infrastructure.access.wiring import access_over
 from infrastructure.postgres.batch_store import BatchStore
 from infrastructure.postgres.database import Database
@@ -67,11 +67,11 @@ def api_process(conninfo: str, folder: Path) -> Iterator[ApiProcess]:
         process.kill()
 
 
-def token(conninfo: str, surface: Surface = Surface.SHOP) -> str:
+def token(conninfo: str, surface: Audience = Audience.SHOP) -> str:
     """Return a new token that may do what these tests do."""
     with Database(conninfo, pool_size=2) as pool:
         access = access_over(pool, BatchStore(pool), Settings())
-        scopes = SCOPES[:4] if surface is Surface.SHOP else SCOPES
+        scopes = SCOPES[:4] if surface is Audience.SHOP else SCOPES
         wanted = Wanted(
             tenant_id="default", name=surface.value, surface=surface, scopes=scopes
         )

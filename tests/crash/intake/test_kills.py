@@ -17,7 +17,7 @@ from uuid import UUID
 import httpx
 import pytest
 
-from domain.access.surfaces import Surface
+from domain.access.audience import Audience
 from infrastructure.postgres.database import Database
 from tests.crash.intake.process import ApiProcess, api_process, shop, token
 from tests.fixtures.database import TestDatabase
@@ -45,7 +45,7 @@ class Request:
     path: str
     body: dict[str, Any]
     events: tuple[str, ...]
-    surface: Surface = Surface.SHOP
+    surface: Audience = Audience.SHOP
 
 
 REQUESTS = {
@@ -58,7 +58,7 @@ REQUESTS = {
         "/v1/admin/entitlements/ENTITLEMENT/operations",
         {"operation": "set_limits", "deviceLimit": 5},
         ("entitlement.desired_changed", "fulfillment.requested", "job.enqueued"),
-        Surface.ADMIN,
+        Audience.ADMIN,
     ),
 }
 requests = pytest.mark.parametrize("request_", REQUESTS.values(), ids=REQUESTS)
@@ -71,7 +71,7 @@ class Scene:
     database: TestDatabase
     proxy: Proxy
     folder: Path
-    secrets: dict[Surface, str]
+    secrets: dict[Audience, str]
     entitlement: UUID
     since: int
     """Position of the last event that is no test's."""
@@ -111,7 +111,7 @@ class Scene:
 def scene(database: TestDatabase, proxy: Proxy, tmp_path: Path) -> Iterator[Scene]:
     secrets = {
         surface: token(database.conninfo, surface)
-        for surface in (Surface.SHOP, Surface.ADMIN)
+        for surface in (Audience.SHOP, Audience.ADMIN)
     }
     connection = database.connect()
     with Database(database.conninfo, pool_size=2) as pool:
@@ -214,8 +214,8 @@ def test_fifty_at_once_over_two_processes_are_one_job(scene: Scene) -> None:
     """S18 (d): real processes, real connections."""
     request = REQUESTS["job"]
     with (
-        shop(scene.start(), scene.secrets[Surface.SHOP]) as one,
-        shop(scene.start(), scene.secrets[Surface.SHOP]) as other,
+        shop(scene.start(), scene.secrets[Audience.SHOP]) as one,
+        shop(scene.start(), scene.secrets[Audience.SHOP]) as other,
         ThreadPoolExecutor(AT_ONCE) as callers,
     ):
         told = list(
@@ -240,14 +240,14 @@ def test_i14_an_accepted_job_outlives_the_process_that_has_accepted_it(
     scene: Scene, tmp_path: Path
 ) -> None:
     process = scene.start()
-    with shop(process, scene.secrets[Surface.SHOP], key=None) as asking:
+    with shop(process, scene.secrets[Audience.SHOP], key=None) as asking:
         told = [asking.post("/v1/jobs", json={"kind": "mail"}) for _ in range(3)]
     process.kill()
 
     ids = [answer.json()["id"] for answer in told]
     with (
         api_process(scene.database.conninfo, tmp_path) as later,
-        shop(later, scene.secrets[Surface.SHOP], key=None) as asking,
+        shop(later, scene.secrets[Audience.SHOP], key=None) as asking,
     ):
         assert [answer.status_code for answer in told] == [202] * 3
         rows = scene.database.connect().execute(

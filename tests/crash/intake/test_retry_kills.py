@@ -7,7 +7,7 @@ from uuid import UUID
 import httpx
 import pytest
 
-from domain.access.surfaces import Surface
+from domain.access.audience import Audience
 from infrastructure.postgres.database import Database
 from tests.crash.intake.process import ApiProcess, shop
 from tests.crash.intake.test_kills import Scene, hold_answer, hold_before, scene
@@ -58,5 +58,5 @@ def test_a_retry_whose_answer_died_is_done_once_and_told_once(
 
 
 def retried(scene: Scene, process: ApiProcess, job: UUID) -> httpx.Response:
-    with shop(process, scene.secrets[Surface.SHOP]) as asking:
+    with shop(process, scene.secrets[Audience.SHOP]) as asking:
         return asking.post(f"/v1/jobs/job_{job}/retry")

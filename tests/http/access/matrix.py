@@ -23,7 +23,7 @@ from application.operators.instruction import Instruction
 from domain.access.permissions import EVERY, Permission
 from domain.access.rates import Allowance
 from domain.access.roles import Role
-from domain.access.surfaces import Surface as Credential
+from domain.access.audience import Audience
 from domain.event import Actor
 from infrastructure.installation import Services
 
@@ -51,10 +51,10 @@ class SomebodySaid:
         self.principals[shown] = (surface, principal)
         return shown
 
-    def token(self, text: str, surface: Credential, address: str) -> Principal | None:
+    def token(self, text: str, audience: Audience, address: str) -> Principal | None:
         del address
         found = self.principals.get(text)
-        if found is None or CREDENTIALS[found[0]] is not surface:
+        if found is None or CREDENTIALS[found[0]] is not audience:
             return None
         return found[1]
 

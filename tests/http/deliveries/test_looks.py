@@ -132,7 +132,6 @@ def test_what_is_not_as_it_was_added_is_not_given_and_is_told_to_the_log(
         assert line["request_id"] == problem["requestId"]
         assert line["detail"] == problem["detail"]
         lines.clear()
-        (tmp_path / "evidence" / DIGEST).unlink(missing_ok=True)
     assert looks(shop) == []
     refused = ("view_evidence", str(delivery), "evidence_unreadable")
     assert [row[:3] for row in shop.world.refusals()] == [refused] * len(DAMAGE)

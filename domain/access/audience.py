@@ -1,10 +1,10 @@
-"""The doors of the API: each takes credentials of its own, and no other's."""
+"""For whom a credential is: each surface of the API takes its own, and no other's."""
 
 from enum import StrEnum
 
 
-class Surface(StrEnum):
-    """One door; the values of the first two are stored with tokens."""
+class Audience(StrEnum):
+    """Who speaks by a credential; the first two are stored with tokens, as surfaces."""
 
     SHOP = "shop"
     """`/v1`: shops and programs, by their tokens."""

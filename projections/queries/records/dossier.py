@@ -75,69 +75,8 @@ _senders = msgspec.json.Decoder(tuple[Asking, ...])
 _proposal = msgspec.json.Decoder(Proposal)
 
 
-class _Head(msgspec.Struct, frozen=True, kw_only=True):
-    """The columns of the head that a person may see."""
-
-    delivery_id: UUID
-    tenant_id: str
-    version: int
-    state: str
-    order_stream_id: UUID
-    order_id: str
-    customer_id: str
-    line: int
-    provider: str
-    product_json: str
-    quantity: int
-    recipient: str
-    currency: str
-    cost_minor: int
-    price_minor: int
-    paid_minor: int
-    refunded_minor: int | None
-    purchases: int
-    decision: int
-    standing: str
-    key: str | None
-    deadline: Instant | None
-    expires_at: Instant | None
-    repeat_until: Instant | None
-    reference: str | None
-    failure_class: str | None
-    code: str | None
-    next_at: Instant | None
-    deferred_code: str | None
-    restored_at: Instant | None
-    is_doubtful: bool
-    senders_json: str
-    proposal_json: str | None
-    correlation_id: str
-    now: Instant
-
-
-class AtLarge(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A process that has asked the provider, and may still be about to."""
-
-    purchase: int
-    decision: int
-    host: str
-    pid: int
-    boot: UUID
-    is_heard_of: bool
-    """Whether it beats; silence is no proof of its death."""
-
-
-class Proposed(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What one person has proposed, and another one may agree to."""
-
-    verdict: str
-    evidence: str
-    is_override: bool
-    by: Actor
-
-
-class Evidence(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """One delivery, and everything that is known of it."""
+class Facts(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What of a delivery is told as it stands in its head."""
 
     delivery_id: UUID
     tenant_id: str
@@ -149,7 +88,6 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     customer_id: str
     line: int
     provider: str
-    product: Product
     quantity: int
     recipient: str
     """Whose it is at the provider: shown here alone, for whoever has to look there."""
@@ -174,26 +112,61 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     deferred_code: str | None
     restored_at: Instant | None
     is_doubtful: bool
+    correlation_id: str
+    now: Instant
+
+
+class _Head(Facts, frozen=True, kw_only=True):
+    """The columns of the head that a person may see."""
+
+    product_json: str
+    senders_json: str
+    proposal_json: str | None
+
+
+class AtLarge(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A process that has asked the provider, and may still be about to."""
+
+    purchase: int
+    decision: int
+    host: str
+    pid: int
+    boot: UUID
+    is_heard_of: bool
+    """Whether it beats; silence is no proof of its death."""
+
+
+class Proposed(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What one person has proposed, and another one may agree to."""
+
+    verdict: str
+    evidence: str
+    is_override: bool
+    by: Actor
+
+
+class Dossier(Facts, frozen=True, kw_only=True, rename="camel"):
+    """One delivery, and everything that is known of it."""
+
+    product: Product
     senders: tuple[AtLarge, ...]
     """Nothing is given back or bought again while there are any, but by an owner."""
     proposal: Proposed | None
-    correlation_id: str
     events: tuple[LogEvent, ...]
     """Its own, and what was refused; in the order of the log."""
     jobs: tuple[JobLine, ...]
     """Those of it that are not over, and the dead."""
     files: tuple[EvidenceFile, ...]
     """Those that people have added, the latest first."""
-    now: Instant
 
 
 @dataclass(frozen=True, slots=True)
-class DeliveryEvidence:
+class Dossiers:
     """Tells everything of one delivery."""
 
     lend: Lend
 
-    def __call__(self, delivery_id: UUID) -> Evidence | None:
+    def __call__(self, delivery_id: UUID) -> Dossier | None:
         """Return what is known of a delivery; None: there is none."""
         with one_snapshot(self.lend) as connection:
             with connection.cursor(row_factory=class_row(_Head)) as cursor:
@@ -219,7 +192,7 @@ class DeliveryEvidence:
             for name, value in msgspec.structs.asdict(head).items()
             if not name.endswith("_json")
         }
-        return Evidence(
+        return Dossier(
             **told,
             product=_product.decode(head.product_json),
             senders=senders,
