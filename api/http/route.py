@@ -126,33 +126,15 @@ def route(
     The first line of its docstring is the summary in the contract, the rest the
     description.
     """
-    status = declared.get("status", 200)
 
     def declare(function: Callable[..., Any]) -> HTTPRouteHandler:
         summary, _, description = (inspect.getdoc(function) or "").partition("\n")
         query = declared.get("query")
-        declaration = Declaration(
-            method=method,
-            permission=declared["permission"],
-            status=status,
-            is_change=declared.get("is_change", method != "GET"),
-            key=declared.get("key", Key.NONE),
-            match=declared.get("match", Match.NONE),
-            problems=declared.get("problems", ()),
-            parameters=_query_of(function)
-            | (frozenset[str]() if query is None else _query_of(query)),
-            query=query,
-            also=declared.get("also", ()),
-            media=declared.get("media", ()),
-            gives=declared.get("gives", ()),
-            is_look=declared.get("is_look", False),
-            is_open=declared.get("is_open", False),
-            is_reasoned=declared.get("is_reasoned", True),
-        )
+        declaration = _declaration(method, function, declared)
         made = HTTPRouteHandler(
             path,
             http_method=method,
-            status_code=status,
+            status_code=declaration.status,
             opt={ROUTE: declaration},
             summary=summary.rstrip("."),
             description=description.strip() or None,
@@ -165,6 +147,30 @@ def route(
         return made(function)
 
     return declare
+
+
+def _declaration(
+    method: Method, function: Callable[..., Any], declared: Declared
+) -> Declaration:
+    query = declared.get("query")
+    return Declaration(
+        method=method,
+        permission=declared["permission"],
+        status=declared.get("status", 200),
+        is_change=declared.get("is_change", method != "GET"),
+        key=declared.get("key", Key.NONE),
+        match=declared.get("match", Match.NONE),
+        problems=declared.get("problems", ()),
+        parameters=_query_of(function)
+        | (frozenset[str]() if query is None else _query_of(query)),
+        query=query,
+        also=declared.get("also", ()),
+        media=declared.get("media", ()),
+        gives=declared.get("gives", ()),
+        is_look=declared.get("is_look", False),
+        is_open=declared.get("is_open", False),
+        is_reasoned=declared.get("is_reasoned", True),
+    )
 
 
 def _query_of(function: Callable[..., Any]) -> frozenset[str]:

@@ -9,9 +9,9 @@ from typing import Protocol
 import msgspec
 
 from application.access.principal import Principal
+from domain.access.audience import Audience
 from domain.access.permissions import Permission
 from domain.access.rates import Allowance
-from domain.access.audience import Audience
 
 
 class Session(msgspec.Struct, frozen=True, kw_only=True):

@@ -15,8 +15,8 @@ from application.access.record import TOKEN, OnRecord
 from application.errors import NotFoundError
 from application.operators.instruction import Instruction
 from application.unit import Ids
-from domain.access.permissions import Permission
 from domain.access.audience import Audience
+from domain.access.permissions import Permission
 from domain.access.tokens import (
     TokenText,
     check_days,

@@ -45,7 +45,8 @@ class MediaTypeError(ApplicationError):
     def __init__(self) -> None:
         """Say what is taken."""
         super().__init__(
-            f"{self.code}: by its own bytes it is none of: {', '.join(MEDIA)}"
+            f"{self.code}: by its own bytes it is none of: {', '.join(MEDIA)}; send "
+            "the file as the body itself, in no form and no JSON"
         )
 
 

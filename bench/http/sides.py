@@ -12,8 +12,8 @@ from application.access.tokens import Wanted
 from application.operators.instruction import instruct
 from bench.child import ROOT, BenchError
 from bench.http.load import Asked
-from domain.access.permissions import Permission
 from domain.access.audience import Audience
+from domain.access.permissions import Permission
 from infrastructure.client import Client
 from infrastructure.extensions.extensions import Extensions
 from infrastructure.installation import open_installation

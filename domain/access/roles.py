@@ -3,7 +3,7 @@
 owner          all of it
 administrator  all but what is an owner's: people, and overriding the bar of a review
 operator       looks, retries, cancels, queues, maintenance, bulk up to 100 items
-support        looks, retries what is dead
+support        looks, retries and cancels one by one, changes a customer's access
 finance        looks, decides reviews
 auditor        looks, the audit and the events; changes nothing
 viewer         looks

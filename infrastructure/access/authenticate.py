@@ -11,10 +11,10 @@ import psycopg
 from application.access.port import Session
 from application.access.principal import Principal
 from application.access.signing_in import IDLE
+from domain.access.audience import Audience
 from domain.access.people import csrf_of, session_secret
 from domain.access.permissions import Permission
 from domain.access.roles import GRANTS, Role
-from domain.access.audience import Audience
 from domain.access.tokens import digest, is_any_of, may_come_from, token_of
 from domain.event import Actor
 from infrastructure.access.people_book import PostgresPeopleBook

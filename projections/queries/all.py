@@ -21,9 +21,9 @@ from projections.queries.projections import ProjectionList
 from projections.queries.records.audit import AuditList
 from projections.queries.records.callbacks import CallbackList
 from projections.queries.records.deliveries import DeliveryList
+from projections.queries.records.dossier import Dossiers
 from projections.queries.records.drifts import DriftList
 from projections.queries.records.entitlements import EntitlementList
-from projections.queries.records.dossier import Dossiers
 from projections.queries.records.job import JobRecordOf
 from projections.queries.records.operations import OperationList
 from projections.queries.records.orders import OrderList

@@ -7,9 +7,9 @@ import pytest
 
 from application.access.people import KeptPerson, WantedPerson
 from application.errors import ForbiddenError, NotFoundError, StateConflictError
+from domain.access.audience import Audience
 from domain.access.permissions import Permission
 from domain.access.roles import GRANTS, Role
-from domain.access.audience import Audience
 from domain.errors import InvalidRequestError
 from tests.access.world import HOME, OPERATOR_TOKEN, World
 from tests.fixtures.http import PASSWORD

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from domain.access.permissions import Permission
 from domain.access.audience import Audience
+from domain.access.permissions import Permission
 from infrastructure.postgres.database import Database
 from tests.access.world import HOME, World
 from tests.fixtures.database import TestDatabase

@@ -4,9 +4,9 @@ import pytest
 
 from application.access.tokens import Made
 from application.errors import ForbiddenError, NotFoundError, StateConflictError
+from domain.access.audience import Audience
 from domain.access.permissions import Permission
 from domain.access.roles import Role
-from domain.access.audience import Audience
 from domain.errors import InvalidRequestError
 from domain.event import Actor
 from tests.access.world import HOME, World

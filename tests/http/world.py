@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from application.access.tokens import Wanted
 from application.bulk.request import Wanted as BulkWanted
 from infrastructure.listening.check import Check
+from infrastructure.postgres.database import Connection
 from infrastructure.processor.heartbeat import register
 from infrastructure.processor.identity import this_process
 from tests.fixtures.http import SHELL, Api
@@ -92,9 +93,7 @@ def lived_in(api: Api) -> Generator[World]:
         orders = connection.execute(SETTLE).fetchall()
         connection.execute(PROVIDER)
         callbacks = connection.execute(CALLBACK).fetchall()
-        register(connection, this_process(), ["mail"])
-        workers = connection.execute("SELECT boot_id FROM counterfoil.workers")
-        boots = [f"wrk_{boot}" for (boot,) in workers]
+        boots = _workers(connection)
         installed = Installed(database, connection)
         operation, _ = installed.operation("ann")
         delivery = Shop(installed).review()
@@ -126,6 +125,12 @@ def lived_in(api: Api) -> Generator[World]:
             "token_id": [f"tok_{token}"],
         }
     )
+
+
+def _workers(connection: Connection) -> list[str]:
+    register(connection, this_process(), ["mail"])
+    workers = connection.execute("SELECT boot_id FROM counterfoil.workers")
+    return [f"wrk_{boot}" for (boot,) in workers]
 
 
 def _bulk(api: Api) -> UUID:

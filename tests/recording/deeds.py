@@ -17,9 +17,9 @@ from application.evidence.port import Evidence
 from application.operators.instruction import instruct
 from application.operators.taken import Deed, taken
 from application.providers import limiting
+from domain.access.audience import Audience
 from domain.access.permissions import Permission
 from domain.access.roles import Role
-from domain.access.audience import Audience
 from domain.operators import actions
 from domain.operators.events import ActionTaken
 from infrastructure.access.passwords import Argon2Passwords

@@ -66,6 +66,7 @@ def resuming(projection: str) -> str:
 def note(letter: Letter) -> str:
     """Return what a person should know about a letter in its line."""
     notes = [
+        (letter.acknowledged_by is not None, f"{letter.acknowledged_by} sees to it"),
         (letter.order_id is not None, f"order {letter.order_id}"),
         (letter.customer_id is not None, f"customer {letter.customer_id}"),
         (letter.operation is not None, str(letter.operation)),

@@ -15,13 +15,17 @@ _NAME: Final = 64
 
 def pointer(path: str) -> str:
     """Return `lines[0].cost`, or `$.lines[0].cost`, as `#/lines/0/cost`."""
-    steps = [
+    return "#" + "".join(f"/{_escaped(step)}" for step in steps(path))[:_SHOWN]
+
+
+def steps(path: str) -> list[str]:
+    """Return the members and indexes on the way; of an index nobody knows, `-`."""
+    return [
         index or name or "-"
         for index, name in _STEP.findall(
             _veiled(path).removeprefix("$").removeprefix(".")
         )
     ]
-    return "#" + "".join(f"/{_escaped(each)}" for each in steps)[:_SHOWN]
 
 
 def step(name: str) -> str:

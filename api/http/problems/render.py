@@ -6,6 +6,7 @@ not ours is `internal`, its kind and place go to the log.
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from http import HTTPStatus
 from typing import Any, Final, cast
 
@@ -28,6 +29,7 @@ from api.http.problems.catalogue import (
     UNSUPPORTED_MEDIA_TYPE,
     problem_type,
 )
+from api.http.problems.choices import choices
 from api.http.problems.pointers import pointer, step
 from api.http.problems.problem import Mistake, Problem, ProblemError
 from application.errors import (
@@ -43,9 +45,9 @@ from domain.text import storable, unquoted
 MEDIA_TYPE: Final = "application/problem+json"
 _LATER: Final = {"Retry-After": "1"}
 _DETAIL_CHARACTERS: Final = 600
-_MISTAKE_CHARACTERS: Final = 300
 _NAME_CHARACTERS: Final = 64
 _UNKNOWN: Final = re.compile(r"Object contains unknown field `(.*)`", re.DOTALL)
+_NO_CHOICE: Final = "Invalid enum value"
 _AT: Final = re.compile(r"^(.*?)(?: - at `(?:key in )?(\$.*)`)?$", re.DOTALL)
 _BY_STATUS: Final[Mapping[int, str]] = {
     HTTPStatus.BAD_REQUEST: INVALID_REQUEST,
@@ -82,7 +84,7 @@ def render(
 ) -> Response[Problem]:
     """Return the problem that `error` is."""
     request_id: str = request.scope["state"].get("request_id", "")
-    found = as_problem(error)
+    found = as_problem(error, partial(choices, request))
     if found is None:
         ours = translate(error)
         found = None if ours is None else as_problem(ours)
@@ -120,7 +122,7 @@ def _veiled(mistake: Mistake) -> Mistake:
     return msgspec.structs.replace(
         mistake,
         parameter=None if parameter is None else storable(parameter, _NAME_CHARACTERS),
-        detail=storable(mistake.detail, _MISTAKE_CHARACTERS),
+        detail=storable(mistake.detail, _DETAIL_CHARACTERS),
     )
 
 
@@ -128,7 +130,13 @@ type Found = tuple[ProblemError, dict[str, Any]]
 """A problem of the catalogue, and members beside what all of them have."""
 
 
-def as_problem(error: Exception) -> Found | None:
+type Choices = Callable[[str], tuple[str, ...]]
+"""Returns the words that a body may have at a place; none: not some words alone."""
+
+
+def as_problem(
+    error: Exception, choices_at: Choices = lambda _path: ()
+) -> Found | None:
     """Return what an error means to whoever asked; None: nothing that is known."""
     match error:
         case ProblemError():
@@ -151,7 +159,7 @@ def as_problem(error: Exception) -> Found | None:
         case CounterfoilError():
             return _known(error)
         case msgspec.ValidationError():
-            return _misread(str(error)), {}
+            return _misread(str(error), choices_at), {}
         case HTTPException():
             return _of_the_framework(error)
         case _:
@@ -176,16 +184,18 @@ def _invalid(error: InvalidRequestError) -> ProblemError:
     return ProblemError(kind.code, str(error), mistakes=(mistake,))
 
 
-def _misread(told: str) -> ProblemError:
+def _misread(told: str, choices_at: Choices) -> ProblemError:
     """Return what the decoder says of a body."""
     found = _AT.match(unquoted(told))
     rule, path = (found[1], found[2] or "$") if found else (told, "$")
+    if rule.startswith(_NO_CHOICE) and (words := choices_at(path)):
+        rule = f"one of {', '.join(words)}"
     unknown = _UNKNOWN.search(rule)
     code = UNKNOWN_FIELD if unknown else INVALID_REQUEST
     where = pointer(path) + (step(unknown[1]) if unknown else "")
     inner = "unknown_member" if unknown else "invalid_member"
     mistake = Mistake(pointer=where, code=inner, detail=rule)
-    said = storable(rule, _MISTAKE_CHARACTERS)
+    said = storable(rule, _DETAIL_CHARACTERS)
     return ProblemError(code, f"{where}: {said}", mistakes=(mistake,))
 
 

@@ -100,7 +100,10 @@ class DeliveryDetailView(DeliveryFacts, frozen=True, kw_only=True, rename="camel
     decision: int
     standing: str
     """Of the latest decision to buy: `none`, `asked`, `accepted` or `unknown`."""
+    key: str | None
+    """Under which the provider was asked last: to be looked for there."""
     deadline: Moment | None
+    """When its sender gives, or gave, up waiting."""
     reference: str | None
     failure_class: str | None
     restored_at: Moment | None
@@ -138,6 +141,7 @@ def delivery_detail_view(
         price_minor=found.price_minor,
         decision=found.decision,
         standing=found.standing,
+        key=found.key,
         deadline=moment_if(found.deadline),
         reference=found.reference,
         failure_class=found.failure_class,

@@ -18,7 +18,7 @@ from api.http.records.problems import LIST_PROBLEMS
 from api.http.route import route
 from api.http.surface import OPERATORS, Surface
 from api.http.wire.ids import Prefix, told, told_if
-from api.http.wire.values import Moment, moment
+from api.http.wire.values import Moment, moment, moment_if
 from domain.access.permissions import Permission
 from projections.queries.grammar.declared import LETTER_WORDS
 from projections.queries.letters.filter import LetterFilter
@@ -69,6 +69,9 @@ class LetterView(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """What its last attempt met, where the code does not say it."""
     attempts: int
     died_at: Moment
+    acknowledged_at: Moment | None
+    """When somebody said that they see to it, the last time."""
+    acknowledged_by: str | None
     twin: str | None
     """A live job with the same unique key: while it lives, no retry is possible."""
 
@@ -125,6 +128,8 @@ def letter_view(letter: Letter, _shown: AsOf) -> LetterView:
         error_code=letter.error_code,
         attempts=letter.attempt,
         died_at=moment(letter.died_at),
+        acknowledged_at=moment_if(letter.acknowledged_at),
+        acknowledged_by=letter.acknowledged_by,
         twin=told_if(Prefix.JOB, letter.twin),
     )
 

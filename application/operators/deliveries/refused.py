@@ -46,9 +46,8 @@ def _why(reviews: Reviews, code: str, found: Found) -> str:
             who = ", ".join(f"{each.host}:{each.pid}" for each in senders)
             return (
                 f"who has asked the provider may still be about to ({who}): wait until "
-                "that process is known to be dead, or ask the provider with "
-                "`counterfoil deliveries reconcile`; the owner may take it on himself "
-                "with --override"
+                "that process is known to be dead, or have the provider asked "
+                "(reconcile); the owner may take it on himself (override)"
             )
         case "second_person_required":
             last = reviews.last_proposal(found.ref.id)

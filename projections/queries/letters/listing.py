@@ -74,6 +74,9 @@ class LetterLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     attempt: int
     """Attempts spent; of goods, decisions to buy."""
     died_at: Instant
+    acknowledged_at: Instant | None
+    """When somebody said that he sees to it, the last time."""
+    acknowledged_by: str | None
 
 
 class EndedLine(LetterLine, frozen=True, kw_only=True, rename="camel"):
@@ -81,7 +84,7 @@ class EndedLine(LetterLine, frozen=True, kw_only=True, rename="camel"):
 
     ended_at: Instant
     ended_how: str
-    """`retried`, `cancelled`, `decided`, `delivered` or `refunded`."""
+    """`retried`, `cancelled`, `decided`, `delivered`, `refunded` or `dismissed`."""
     ended_by_type: str
     ended_by: str
 

@@ -10,8 +10,8 @@ import httpx
 
 from application.access.tokens import Wanted
 from application.operators.instruction import instruct
-from domain.access.permissions import Permission
 from domain.access.audience import Audience
+from domain.access.permissions import Permission
 from infrastructure.access.wiring import access_over
 from infrastructure.postgres.batch_store import BatchStore
 from infrastructure.postgres.database import Database

@@ -20,10 +20,10 @@ from api.http.surface import CREDENTIALS, Surface
 from application.access.port import Session
 from application.access.principal import Principal
 from application.operators.instruction import Instruction
+from domain.access.audience import Audience
 from domain.access.permissions import EVERY, Permission
 from domain.access.rates import Allowance
 from domain.access.roles import Role
-from domain.access.audience import Audience
 from domain.event import Actor
 from infrastructure.installation import Services
 

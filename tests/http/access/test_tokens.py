@@ -91,7 +91,11 @@ def test_what_cannot_be_meant_is_refused_with_its_place(
     answer = owner.post("/tokens", json=BODY | {member: value})
 
     assert answer.status_code == status
-    assert member in answer.json()["errors"][0]["pointer"]
+    (mistake,) = answer.json()["errors"]
+    assert member in mistake["pointer"]
+    if value in ("panel", ["everything"]):
+        known = {"surface": "one of admin, shop", "scopes": "deadletters:write, "}
+        assert known[member] in mistake["detail"]
 
 
 def test_a_taken_name_is_a_conflict(api: Api) -> None:

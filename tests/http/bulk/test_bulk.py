@@ -7,6 +7,7 @@ import httpx
 import pytest
 
 from api.http.surface import Surface
+from domain.access.permissions import Permission
 from domain.access.roles import Role
 from domain.jobs.outcome import Completed
 from infrastructure.ids import new_id
@@ -103,6 +104,24 @@ def test_a_hundred_dead_jobs_are_retried_but_those_that_cannot_be(
     assert again.headers["idempotency-replayed"] == "true"
     assert (again.json()["id"], again.json()["state"]) == (told["id"], "finished")
     assert stage.log() == before
+
+
+def test_dead_letters_are_seen_to_in_bulk_by_who_may(stage: Stage, api: Api) -> None:
+    ann, dead = api.client(), stage.dead(2)
+    bob = api.client(
+        name="bob",
+        permissions=frozenset({Permission.BULK_WRITE, Permission.JOBS_WRITE}),
+    )
+
+    problem(ask(bob, *dead, action="dismiss"), 403, "forbidden")
+    bulk = ask(ann, *dead, action="acknowledge").json()["id"]
+    stage.work()
+    step(ann, bulk, "start")
+    stage.work()
+    stage.follow()
+
+    letters = ann.get("/dead-letters").json()["items"]
+    assert [each["acknowledgedBy"] for each in letters] == ["token:ann"] * 2
 
 
 def test_other_things_under_the_same_key_are_refused(stage: Stage, api: Api) -> None:

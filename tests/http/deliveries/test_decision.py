@@ -179,21 +179,22 @@ def test_what_is_in_no_review_is_told_by_its_state(api: Api, shop: Shop) -> None
 
 
 @pytest.mark.parametrize(
-    ("said", "pointer"),
+    ("said", "pointer", "rule"),
     [
-        ({"verdict": "lost"}, "#/verdict"),
-        ({"evidence": ""}, "#/evidence"),
-        ({"override": "yes"}, "#/override"),
-        ({"note": "x"}, "#/note"),
+        ({"verdict": "lost"}, "#/verdict", "one of buy_again, delivered, not_p"),
+        ({"evidence": ""}, "#/evidence", "of length >= 3"),
+        ({"override": "yes"}, "#/override", "Expected `bool`"),
+        ({"note": "x"}, "#/note", "unknown field"),
     ],
 )
 def test_what_cannot_be_meant_is_named(
-    api: Api, shop: Shop, said: dict[str, Any], pointer: str
+    api: Api, shop: Shop, said: dict[str, Any], pointer: str, rule: str
 ) -> None:
     answer = decide(api.client(Surface.PANEL), shop, shop.review(), **said)
 
     assert answer.status_code == 400
     assert [each["pointer"] for each in answer.json()["errors"]] == [pointer]
+    assert rule in answer.json()["errors"][0]["detail"]
 
 
 def test_another_tenants_delivery_is_none(api: Api, shop: Shop) -> None:

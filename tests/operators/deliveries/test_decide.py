@@ -97,7 +97,7 @@ def test_both_are_barred_while_a_sender_may_still_be_about_to_ask(
     delivery = shop.review(is_sender_gone=False)
     before = shop.state(delivery)
 
-    with pytest.raises(DecisionRefusedError, match=r"worker-1:4711.*--override") as it:
+    with pytest.raises(DecisionRefusedError, match=r"worker-1:4711.*override") as it:
         shop.decide(delivery, verdict)
 
     assert it.value.code == "sender_not_gone"
