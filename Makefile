@@ -6,6 +6,9 @@
 
 RUN := .venv/bin/
 
+# Thousands of processes are started, each of which would compile the whole product.
+unexport PYTHONDONTWRITEBYTECODE
+
 # What a developer waits for, and what needs more than the embedded PostgreSQL.
 FAST := not (slow or crash or pg15 or campaign)
 REAL := (crash or pg15) and not (slow or campaign)

@@ -92,6 +92,7 @@ def terminal(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(folder)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("terminal")
 @pytest.mark.parametrize("name", TAUGHT)
 def test_a_document_shows_what_really_happens(

@@ -47,6 +47,8 @@ def no_fault_of_ours(ctx: Any, response: Any, case: Any) -> bool | None:  # noqa
     return None if is_late else not_a_server_error(ctx, response, case)
 
 
+pytestmark = pytest.mark.long
+
 CHECKS = [
     no_fault_of_ours,
     status_code_conformance,

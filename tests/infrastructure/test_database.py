@@ -350,6 +350,7 @@ def test_a_pool_replaces_what_it_lost(database: TestDatabase) -> None:
             assert connection.execute("SELECT 1").fetchone() == (1,)
 
 
+@pytest.mark.long
 def test_a_pool_looks_for_a_lost_database_every_second_however_long_it_is_away(
     proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
