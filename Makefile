@@ -75,7 +75,7 @@ deploy-test: .venv/.dev ## Boot deploy/ (in containers where an engine answers) 
 	$(RUN)python -m deploy.trial $(ARGS)
 
 .PHONY: bench-http
-bench-http: .venv/.dev ## Measure the API beside a bare route of the same framework
+bench-http: .venv/.dev ## Measure the API beside a bare route of the same framework (ARGS=all: lists and bulk too)
 	$(RUN)python -m bench.http $(ARGS)
 
 .PHONY: configuration

@@ -3,7 +3,7 @@
 import argparse
 import os
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,11 +21,21 @@ class Asked(NamedTuple):
     is_quick: bool
     out: Path
     console: Console
+    what: str = ""
+    """Of several measures, the one that is wanted."""
 
 
-def asked(program: str, description: str | None) -> Asked:
-    """Return what the command line says; no setting chooses another database."""
+def asked(
+    program: str, description: str | None, one_of: Sequence[str] = ("",)
+) -> Asked:
+    """Return what the command line says; no setting chooses another database.
+
+    `one_of` are measures, the first one for whoever names none.
+    """
     parser = argparse.ArgumentParser(prog=program, description=description)
+    if len(one_of) > 1:
+        parser.add_argument("what", nargs="?", choices=one_of, default=one_of[0])
+    parser.set_defaults(what=one_of[0])
     parser.add_argument(
         "--quick", action="store_true", help="a short look; its figures say little"
     )
@@ -36,7 +46,8 @@ def asked(program: str, description: str | None) -> Asked:
     for name in ("COUNTERFOIL_DATABASE_URL", "COUNTERFOIL_LISTEN_URL"):
         os.environ.pop(name, None)
     width = None if sys.stdout.isatty() else 110
-    return Asked(said.quick, said.out, Console(file=sys.stdout, width=width))
+    console = Console(file=sys.stdout, width=width)
+    return Asked(said.quick, said.out, console, said.what)
 
 
 @contextmanager

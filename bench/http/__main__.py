@@ -1,18 +1,21 @@
-"""`python -m bench.http`: the API and the bare route in turn, medians and ratios."""
+"""`python -m bench.http`: the API and the bare route in turn; or lists over HTTP."""
 
 import json
 import statistics
 import sys
 from collections import defaultdict
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 from rich.console import Console
 from rich.table import Table
 
 from bench import machine
 from bench.asked import asked, scratch
+from bench.bulk import bulk
 from bench.ground import ground
+from bench.http import lists
 from bench.http.load import CLIENTS, Measured, ask
 from bench.http.sides import (
     api_environ,
@@ -20,6 +23,7 @@ from bench.http.sides import (
     asked_of_the_bare_route,
     serving,
 )
+from bench.lists.measures import ROWS
 from infrastructure.errors import InfrastructureError
 
 API: Final = "api"
@@ -55,7 +59,7 @@ def measure(folder: Path, rounds: int, seconds: float) -> Lines:
     return lines
 
 
-def told(lines: Lines) -> dict[str, dict[str, float]]:
+def told(lines: Lines) -> Mapping[str, Mapping[str, float]]:
     """Return medians over the rounds, and rates as parts of the bare route's."""
     rates = {
         name: statistics.median(each.rate for each in measured)
@@ -82,7 +86,7 @@ def _quantile(measured: list[Measured], percent: int) -> float:
     )
 
 
-def show(figures: dict[str, dict[str, float]], console: Console) -> None:
+def show(figures: Mapping[str, Mapping[str, float]], console: Console) -> None:
     """Print the figures."""
     table = Table(title=f"{CLIENTS} clients at once")
     for name in ("", "requests/s", "p50 ms", "p99 ms", "of the bare route"):
@@ -98,24 +102,81 @@ def show(figures: dict[str, dict[str, float]], console: Console) -> None:
     console.print(table)
 
 
+def measure_lists(
+    folder: Path, rounds: int, *, quick: bool
+) -> Mapping[str, Mapping[str, float]]:
+    """Return how long lists took."""
+    with ground(folder, 0) as place:
+        return lists.measure(place, 2_000 if quick else ROWS, rounds)
+
+
+def show_lists(figures: Mapping[str, Mapping[str, float]], console: Console) -> None:
+    """Print how long lists took."""
+    table = Table(title="lists over HTTP, one client, 50 rows a page, ms")
+    names = ("questions", "p50_ms", "p95_ms", "p99_ms", "counted_p99_ms")
+    for name in ("", *names):
+        table.add_column(name.removesuffix("_ms"), justify="right" if name else "left")
+    for name, each in figures.items():
+        times = (f"{each[it]:.1f}" for it in names[1:])
+        table.add_row(name, f"{each[names[0]]:.0f}", *times)
+    console.print(table)
+
+
+def _throughput(folder: Path, console: Console, *, quick: bool) -> object:
+    figures = told(measure(folder, *((1, 0.5) if quick else (5, 3.0))))
+    show(figures, console)
+    return figures
+
+
+def _lists(folder: Path, console: Console, *, quick: bool) -> object:
+    figures = measure_lists(folder, 1 if quick else 5, quick=quick)
+    show_lists(figures, console)
+    return figures
+
+
+def _bulk(folder: Path, console: Console, *, quick: bool) -> object:
+    jobs = 250 if quick else 10_000
+    with ground(folder, 0) as place:
+        figures = bulk(place, 1 if quick else 5, jobs)
+    for name, rate in figures.items():
+        console.print(f"{jobs:,} jobs in one transaction, {name}: {rate:,.0f} jobs/s")
+    return figures
+
+
+class _Kind(Protocol):
+    def __call__(self, folder: Path, console: Console, *, quick: bool) -> object: ...
+
+
+_KINDS: Final[Mapping[str, _Kind]] = {
+    "throughput": _throughput,
+    "lists": _lists,
+    "bulk": _bulk,
+}
+_ALL: Final = "all"
+
+
 def main() -> int:
     """Run the bench as the command line says; return the exit code."""
-    wanted = asked("python -m bench.http", __doc__)
-    console = wanted.console
-    at, load = machine.utc(), machine.load()
-    rounds, seconds = (1, 0.5) if wanted.is_quick else (5, 3.0)
-    with scratch() as folder:
-        try:
-            figures = told(measure(folder, rounds, seconds))
-        except InfrastructureError as error:
-            console.print(f"[red]{error}[/red]")
-            return 1
-    show(figures, console)
-    wanted.out.mkdir(parents=True, exist_ok=True)
-    file = wanted.out / f"http-{at.replace(':', '')}.json"
-    report = {"at": at, "load_before": load, "rounds": rounds, "figures": figures}
-    file.write_text(json.dumps(report, indent=2) + "\n")
-    console.print(f"written: {file}")
+    wanted = asked("python -m bench.http", __doc__, one_of=(*_KINDS, _ALL))
+    console, at = wanted.console, machine.utc()
+    for what in _KINDS if wanted.what == _ALL else (wanted.what,):
+        load = machine.load()
+        with scratch() as folder:
+            try:
+                figures = _KINDS[what](folder, console, quick=wanted.is_quick)
+            except InfrastructureError as error:
+                console.print(f"[red]{error}[/red]")
+                return 1
+        report = {
+            "at": at,
+            "load_before": load,
+            "load_after": machine.load(),
+            "figures": figures,
+        }
+        wanted.out.mkdir(parents=True, exist_ok=True)
+        file = wanted.out / f"http-{what}-{at.replace(':', '')}.json"
+        file.write_text(json.dumps(report, indent=2) + "\n")
+        console.print(f"load {load} before, {machine.load()} after; written: {file}")
     return 0
 
 

@@ -4,8 +4,8 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from typing import Final
 
 from application.access.tokens import Wanted
@@ -17,7 +17,7 @@ from domain.access.permissions import Permission
 from infrastructure.client import Client
 from infrastructure.extensions.extensions import Extensions
 from infrastructure.installation import open_installation
-from infrastructure.postgres.database import transaction
+from infrastructure.postgres.database import connect, transaction
 from infrastructure.settings import Settings
 
 _STOP_SECONDS: Final = 60.0
@@ -56,20 +56,26 @@ def api_environ(conninfo: str) -> dict[str, str]:
     }
 
 
-def asked_of_the_api(conninfo: str) -> dict[str, Asked]:
-    """Return what is asked of the API, with a token and a job of that database."""
+def token_of(
+    conninfo: str, audience: Audience, scopes: Sequence[Permission], name: str = "bench"
+) -> str:
+    """Return a token of that database."""
     settings = Settings(database_url=conninfo)
     with open_installation(settings, Extensions(settings)) as services:
         wanted = Wanted(
-            tenant_id="default",
-            name="bench",
-            surface=Audience.SHOP,
-            scopes=(Permission.JOBS_READ, Permission.JOBS_WRITE),
+            tenant_id="default", name=name, surface=audience, scopes=tuple(scopes)
         )
-        token = services.access.tokens.create(wanted, instruct("bench", "measured"))
-        with services.database.connection() as connection, transaction(connection):
-            job = Client(connection).enqueue("noop", {"n": 1})
-    headers = {"Authorization": f"Bearer {token.text}"}
+        made = services.access.tokens.create(wanted, instruct("bench", "measured"))
+    return made.text
+
+
+def asked_of_the_api(conninfo: str) -> dict[str, Asked]:
+    """Return what is asked of the API, with a token and a job of that database."""
+    scopes = (Permission.JOBS_READ, Permission.JOBS_WRITE)
+    token = token_of(conninfo, Audience.SHOP, scopes)
+    with closing(connect(conninfo)) as connection, transaction(connection):
+        job = Client(connection).enqueue("noop", {"n": 1})
+    headers = {"Authorization": f"Bearer {token}"}
     return {
         "read": Asked("GET", f"/v1/jobs/{job.job_id}", headers),
         "write": Asked("POST", "/v1/jobs", headers, _BODY),

@@ -32,7 +32,7 @@ def measures(place: Ground, sizes: Sizes) -> Generator[Sequence[Measure]]:
     with ExitStack() as stack:
         conninfo = stack.enter_context(place.database())
         connection = stack.enter_context(closing(connect(conninfo)))
-        _lay_all(connection, rows)
+        lay_all(connection, rows)
         askings = [Asking(case, rows, connection) for case in CASES]
         for asking in askings:
             asking.prepare()
@@ -45,7 +45,7 @@ def measures(place: Ground, sizes: Sizes) -> Generator[Sequence[Measure]]:
         yield [*askings, Telling(lend, rows, stories_of(connection))]
 
 
-def _lay_all(connection: Connection, rows: int) -> None:
+def lay_all(connection: Connection, rows: int) -> None:
     """Fill each table once, whichever lists show it."""
     for table, columns in {case.table: case.rows for case in CASES}.items():
         _lay(connection, table, columns, rows)
