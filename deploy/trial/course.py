@@ -16,7 +16,7 @@ from deploy.trial.probing import misgivings
 from deploy.trial.sending import Ids, Shops
 from deploy.trial.world import ROLES, TrialError, World, wait_until
 
-_KILLED: Final = {"worker": 0.4, "api": 0.6}
+_KILLED: Final = {"api": 0.2, "worker": 0.4}
 """Each role, and after which part of the orders."""
 _REPEATED: Final = 5  # one order in so many is sent twice, one right after the other
 _ORDERS_SECONDS: Final = 240.0

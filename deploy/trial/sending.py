@@ -12,7 +12,7 @@ from deploy.trial.orders import Order
 from deploy.trial.world import TrialError
 
 _CLIENTS: Final = 4
-_PAUSE_SECONDS: Final = 0.5
+_PAUSE_SECONDS: Final = 1.0
 """Between two orders of one client: what is killed meanwhile is killed under way."""
 _SETTLE: Final = "/v1/orders/settle"
 _REUSED: Final = "idempotency_key_reused"
