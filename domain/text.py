@@ -36,9 +36,11 @@ _SECRETS = (
     ),
     # A bot's token.
     re.compile(r"\b\d{6,12}:[A-Za-z0-9_-]{30,}"),
-    # A card's number; not the end of an id, which may be digits alone.
+    # A card's number; not the end of an id, which may be digits alone, nor 2^63 - 1,
+    # the bound that refusals tell.
     re.compile(
-        r"(?P<kept>(?<![0-9a-zA-Z])[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b)"
+        r"(?P<kept>(?<![0-9a-zA-Z])[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b"
+        r"|\b9223372036854775807\b)"
         r"|\b\d(?:[ -]?\d){12,18}\b"
     ),
 )

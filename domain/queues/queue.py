@@ -51,6 +51,10 @@ class Queue(msgspec.Struct, frozen=True, kw_only=True):
         return self.pause if self.pause is not None and now < self.pause.until else None
 
 
+_PROGRAM: Final = "token:"
+"""What the log writes before the name of a program."""
+
+
 class QueuePausedError(DomainError):
     """The queue is paused, by somebody else or for another reason."""
 
@@ -60,8 +64,9 @@ class QueuePausedError(DomainError):
         """Name the queue, by whom it is paused and until when."""
         self.queue = queue
         self.pause = pause
+        by = pause.by.removeprefix(_PROGRAM)  # else redaction takes it for a secret
         super().__init__(
-            f"{self.code}: queue {queue} is paused by {pause.by} until "
+            f"{self.code}: queue {queue} is paused by {by} until "
             f"{pause.until:%Y-%m-%d %H:%M:%S}Z, in other words; resume it first"
         )
 

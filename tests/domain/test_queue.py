@@ -14,10 +14,12 @@ from domain.queues.queue import (
     Pause,
     Queue,
     QueueCommand,
+    QueuePause,
     QueuePausedError,
     Resume,
     changed,
 )
+from domain.text import redact
 
 NOW = datetime(2026, 12, 1, 12, tzinfo=UTC)
 UNTOUCHED = Queue(name="bulk")
@@ -129,3 +131,10 @@ def test_every_change_is_a_new_version_and_nothing_else_is(
         assert after.version <= queue.version + 1
         assert changed(after, command, now) == after
         queue = after
+
+
+def test_whoever_comes_second_is_told_which_program_was_first() -> None:
+    first = QueuePause(at=NOW, until=NOW + HOUR, by="token:nightly", reason="reports")
+    refused = QueuePausedError("bulk", first)
+
+    assert "paused by nightly until" in redact(str(refused))

@@ -97,3 +97,9 @@ def test_i12_a_decoder_does_not_tell_the_value_that_it_refused() -> None:
     assert unquoted(told) == "Invalid enum value - at `$.mode`"
     assert unquoted("Invalid value 'a'") == "Invalid value"
     assert unquoted("Expected `int`, got `str`") == "Expected `int`, got `str`"
+
+
+def test_the_bound_of_a_number_is_no_card() -> None:
+    rule = f"an integer from 0 to {2**63 - 1}"
+
+    assert redact(rule) == rule
