@@ -19,11 +19,13 @@ SELECT begun.stream_id::text, (begun.data->>'attempt')::int, begun.position,
  WHERE begun.type = 'fulfillment.attempt_started'
 """
 _SUCCEEDED: Final = """
-SELECT ended.stream_id::text, ended.position, born.position, born.data->>'entitlement'
+SELECT ended.stream_id::text, ended.position, born.position, born.data->>'entitlement',
+       born.data->>'operation'
   FROM counterfoil.events ended
   JOIN counterfoil.events born ON born.stream_id = ended.stream_id AND born.version = 1
  WHERE ended.type = 'fulfillment.succeeded'
 """
+_TAKES_BACK: Final = {"disable": "enable", "enable": "disable"}
 _SO_ALREADY: Final = frozenset({"A029", "A030"})
 """The panel says that a user is disabled, or enabled, already."""
 
@@ -66,20 +68,47 @@ def _every_success_was_applied(books: Books) -> Iterator[str | None]:
         for request in books.requests
         if request.applied or request.error_code in _SO_ALREADY
     }
-    operations = set[str]()
+    asked = {attempt_of(request) for request in books.requests}
+    operations, looked = set[str](), set[str]()
     written: dict[object, list[int]] = defaultdict(list)
     for operation, attempt, position, entitlement in books.rows(_ATTEMPTS_OF):
+        if (operation, attempt) in asked:
+            looked.add(str(operation))
         if (operation, attempt) in wrote:
             operations.add(str(operation))
             written[entitlement].append(int(str(position)))
-    for operation, end, born, entitlement in books.rows(_SUCCEEDED):
+    lives = _lives(books)
+    for operation, end, born, entitlement, _ in books.rows(_SUCCEEDED):
         # Whoever asks the panel brings all that is owed by then: what was asked for
-        # meanwhile finds it done.
-        is_done = operation in operations or any(
-            int(str(born)) < position < int(str(end))
-            for position in written[entitlement]
+        # meanwhile finds it done; and of what takes each other back, nothing is left.
+        life = int(str(born)), int(str(end))
+        is_done = (
+            operation in operations
+            or any(life[0] < position < life[1] for position in written[entitlement])
+            or (operation in looked and _has_rival(lives[entitlement], life))
         )
         yield None if is_done else f"operation {operation}: nothing was applied"
+
+
+type _Life = tuple[int, int]
+"""Positions at which an operation was asked for, and at which it had succeeded."""
+
+
+def _lives(books: Books) -> dict[object, dict[_Life, str]]:
+    """Return what was asked for of each entitlement, and when."""
+    lives: dict[object, dict[_Life, str]] = defaultdict(dict)
+    for _, end, born, entitlement, asked in books.rows(_SUCCEEDED):
+        lives[entitlement][int(str(born)), int(str(end))] = str(asked)
+    return lives
+
+
+def _has_rival(lives: dict[_Life, str], life: _Life) -> bool:
+    """Whether what takes it back was asked for before it had ended."""
+    rival = _TAKES_BACK.get(lives[life])
+    return any(
+        asked == rival and born < life[1] and life[0] < end
+        for (born, end), asked in lives.items()
+    )
 
 
 def _no_attempt_is_unknown(books: Books) -> Iterator[str | None]:
