@@ -103,8 +103,11 @@ def codes(pool: Database) -> list[tuple[object, ...]]:
     with pool.connection() as connection:
         return connection.execute(
             """
-            SELECT provider, state, code FROM counterfoil.deliveries
-             ORDER BY stream_id
+            SELECT d.provider, d.state, d.code
+              FROM counterfoil.deliveries d
+              JOIN counterfoil.events born
+                ON born.stream_id = d.stream_id AND born.version = 1
+             ORDER BY born.position
             """
         ).fetchall()
 

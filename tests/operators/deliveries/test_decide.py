@@ -179,11 +179,12 @@ def test_a_version_that_is_old_is_refused_with_the_present_one(shop: Shop) -> No
     shop.tell(delivery, shop.sender_ended())
 
     with pytest.raises(DecisionRefusedError) as refused:
-        shop.decide(delivery, "buy_again", version=looked_at)
+        shop.decide(delivery, "buy_again", versions=frozenset({looked_at}))
 
     assert refused.value.code == "version_changed"
     assert f"at version {looked_at + 1}" in str(refused.value)
-    assert shop.decide(delivery, "buy_again", version=looked_at + 1).events
+    present = frozenset({looked_at + 1})
+    assert shop.decide(delivery, "buy_again", versions=present).events
 
 
 def test_what_is_not_in_review_is_refused_with_what_to_do(shop: Shop) -> None:
