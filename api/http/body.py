@@ -11,9 +11,14 @@ from typing import Any, Final, NoReturn, cast, override
 
 import msgspec
 from litestar import Request
+from litestar.connection import ASGIConnection
 from litestar.exceptions import InternalServerException
 
-from api.http.problems.catalogue import INVALID_REQUEST, UNSUPPORTED_MEDIA_TYPE
+from api.http.problems.catalogue import (
+    INVALID_REQUEST,
+    UNKNOWN_FIELD,
+    UNSUPPORTED_MEDIA_TYPE,
+)
 from api.http.problems.pointers import pointer
 from api.http.problems.problem import Mistake, ProblemError
 from domain.text import storable
@@ -62,6 +67,21 @@ class StrictRequest(Request[Any, Any, Any]):
         value = read(await self.body())
         field = self.route_handler.parsed_data_field
         return value if field is None else msgspec.convert(value, field.annotation)
+
+
+async def refuse_body(connection: ASGIConnection[Any, Any, Any, Any]) -> None:
+    """Let pass a request without a body, or with an object that says nothing.
+
+    Raises:
+        ProblemError: something is said that nobody would look at.
+    """
+    if isinstance(connection, Request) and (await connection.body()).strip() not in {
+        b"",
+        b"{}",
+    }:
+        detail = "it takes no body: send none"
+        mistake = Mistake(pointer="#", code=UNKNOWN_FIELD, detail=detail)
+        raise ProblemError(UNKNOWN_FIELD, detail, mistakes=(mistake,))
 
 
 def read(body: bytes) -> object:

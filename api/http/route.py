@@ -74,6 +74,8 @@ class Declaration(msgspec.Struct, frozen=True, kw_only=True):
     """Other statuses of success: 202 where something may have to be waited for."""
     media: tuple[str, ...] = ()
     """Media types of a body that is no JSON, taken as `body: bytes`; none: JSON."""
+    takes_body: bool
+    """Whether a request has a body; where none is taken none may be sent."""
     gives: tuple[str, ...] = ()
     """Media types of an answer that is no JSON; none: JSON."""
     is_look: bool = False
@@ -166,6 +168,7 @@ def _declaration(
         query=query,
         also=declared.get("also", ()),
         media=declared.get("media", ()),
+        takes_body="data" in get_type_hints(function) or "media" in declared,
         gives=declared.get("gives", ()),
         is_look=declared.get("is_look", False),
         is_open=declared.get("is_open", False),

@@ -54,6 +54,18 @@ def test_a_body_that_is_missing_is_missed(api: Api) -> None:
     assert answer.json()["errors"][0]["code"] == "missing_body"
 
 
+@pytest.mark.parametrize("body", ['{"dryRun": true}', "{", "[]", "null"])
+def test_a_body_where_none_is_taken_is_no_silent_order(api: Api, body: str) -> None:
+    headers = {"Content-Type": "application/json", "X-Operator-Reason": "no need"}
+    job = api.client(SHOP).post("/jobs", json={"kind": "mail"}).json()["id"]
+    answer = api.client().post(f"/jobs/{job}/cancel", content=body, headers=headers)
+
+    assert code(answer) == (400, "unknown_field")
+    assert api.client(SHOP).get(f"/jobs/{job}").json()["state"] == "queued"
+    done = api.client().post(f"/jobs/{job}/cancel", content="{}", headers=headers)
+    assert done.status_code == 200
+
+
 def test_a_body_is_taken_as_it_is(api: Api) -> None:
     headers = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
     answer = api.client(SHOP).post("/jobs", content=b"\x1f\x8b", headers=headers)

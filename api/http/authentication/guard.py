@@ -8,6 +8,7 @@ from litestar.handlers import BaseRouteHandler
 
 from api.http.authentication.credentials import asking
 from api.http.authentication.rates import count
+from api.http.body import refuse_body
 from api.http.problems.catalogue import (
     FORBIDDEN,
     INSUFFICIENT_SCOPE,
@@ -51,6 +52,8 @@ async def admit(connection: Connection, handler: BaseRouteHandler) -> None:
         _refuse_unstorable_names(connection)
     _refuse_unknown_parameters(connection, declared)
     _refuse_what_is_given_twice(connection)
+    if declared.is_change and not declared.takes_body:
+        await refuse_body(connection)
     refuse_unacceptable(connection.headers.get(HEADER), declared.offered)
     if declared.is_recorded and services.is_read_only:
         detail = "this process was started with COUNTERFOIL_READ_ONLY=1"
