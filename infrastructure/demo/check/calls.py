@@ -77,8 +77,11 @@ def _every_success_was_applied(books: Books) -> Iterator[str | None]:
         if (operation, attempt) in wrote:
             operations.add(str(operation))
             written[entitlement].append(int(str(position)))
-    lives = _lives(books)
-    for operation, end, born, entitlement, _ in books.rows(_SUCCEEDED):
+    succeeded = list(books.rows(_SUCCEEDED))
+    lives: dict[object, dict[_Life, str]] = defaultdict(dict)
+    for _, end, born, entitlement, what in succeeded:
+        lives[entitlement][int(str(born)), int(str(end))] = str(what)
+    for operation, end, born, entitlement, _ in succeeded:
         # Whoever asks the panel brings all that is owed by then: what was asked for
         # meanwhile finds it done; and of what takes each other back, nothing is left.
         life = int(str(born)), int(str(end))
@@ -92,14 +95,6 @@ def _every_success_was_applied(books: Books) -> Iterator[str | None]:
 
 type _Life = tuple[int, int]
 """Positions at which an operation was asked for, and at which it had succeeded."""
-
-
-def _lives(books: Books) -> dict[object, dict[_Life, str]]:
-    """Return what was asked for of each entitlement, and when."""
-    lives: dict[object, dict[_Life, str]] = defaultdict(dict)
-    for _, end, born, entitlement, asked in books.rows(_SUCCEEDED):
-        lives[entitlement][int(str(born)), int(str(end))] = str(asked)
-    return lives
 
 
 def _has_rival(lives: dict[_Life, str], life: _Life) -> bool:
