@@ -25,6 +25,21 @@ def in_book(statement: str) -> Lie:
     return tell
 
 
+def of_the_living(statement: str) -> Lie:
+    """Return a lie of the panel's book that asks `living` for users' names.
+
+    What a customer shows of whom something waits for a person is nobody's question.
+    """
+
+    def tell(book: sqlite3.Connection, log: Connection, _diary: Diary) -> None:
+        book.execute("CREATE TEMP TABLE living (username TEXT)")
+        names = [(username,) for _, username in _living(log)]
+        book.executemany("INSERT INTO living VALUES (?)", names)
+        assert book.execute(statement).rowcount > 0
+
+    return tell
+
+
 def in_log(statement: str) -> Lie:
     """Return a lie of the log or its heads."""
 
@@ -42,6 +57,20 @@ def told(log: Connection, book: sqlite3.Connection, diary: Diary, tell: Lie) -> 
     return changed
 
 
+_LIVING = b"""
+SELECT e.customer_id, e.username
+  FROM counterfoil.entitlements e
+ WHERE NOT EXISTS (SELECT FROM counterfoil.operations op
+                    WHERE op.entitlement_id = e.stream_id
+                      AND op.state = 'failed')
+"""
+
+
+def _living(log: Connection) -> list[tuple[str, str]]:
+    """Return the customers of whom nothing is dead, and their users' names."""
+    return [(str(who), str(name)) for who, name in log.execute(_LIVING)]
+
+
 def _one_order_more(_: sqlite3.Connection, __: Connection, diary: Diary) -> None:
     goods = next(iter(diary.sales.values())).goods
     diary.sales["cdnow:more"] = Sale("00004", 30, goods)
@@ -52,18 +81,25 @@ def _another_customer(_: sqlite3.Connection, __: Connection, diary: Diary) -> No
     diary.sales[order] = replace(sale, customer="nobody")
 
 
-def _more_days(_: sqlite3.Connection, __: Connection, diary: Diary) -> None:
-    order, sale = next(iter(diary.sales.items()))
+def _more_days(_: sqlite3.Connection, log: Connection, diary: Diary) -> None:
+    living = dict(_living(log))
+    sales = diary.sales.items()
+    order, sale = next(each for each in sales if each[1].customer in living)
     diary.sales[order] = replace(sale, days=sale.days + 1)
 
 
 def _nobody_asked(_: sqlite3.Connection, __: Connection, diary: Diary) -> None:
-    del diary.asked[_of(diary, "set_limits")]
+    asked = diary.asked.items()
+    del diary.asked[next(key for key, it in asked if it.operation == "set_limits")]
 
 
-def _asked_for_less(_: sqlite3.Connection, __: Connection, diary: Diary) -> None:
-    key = _of(diary, "extend")
-    asked = diary.asked[key]
+def _asked_for_less(_: sqlite3.Connection, log: Connection, diary: Diary) -> None:
+    living = dict(_living(log))
+    key, asked = next(
+        (key, asked)
+        for key, asked in diary.asked.items()
+        if asked.operation == "extend" and asked.customer in living
+    )
     diary.asked[key] = replace(asked, given={"endsAt": "2027-01-01T00:00:00Z"})
 
 
@@ -77,10 +113,6 @@ def _nobody_edited(_: sqlite3.Connection, __: Connection, diary: Diary) -> None:
 
 def _nobody_tried(_: sqlite3.Connection, __: Connection, diary: Diary) -> None:
     diary.tried.clear()
-
-
-def _of(diary: Diary, operation: str) -> str:
-    return next(key for key, it in diary.asked.items() if it.operation == operation)
 
 
 def _longer_closed(_: sqlite3.Connection, __: Connection, diary: Diary) -> None:
@@ -145,16 +177,22 @@ LIES: dict[str, tuple[Lie, str]] = {
     ),
     "a user is gone": (in_book("DELETE FROM users WHERE id = 1"), CUSTOMERS),
     "an expiry is off by milliseconds": (
-        in_book(
+        of_the_living(
             """
             UPDATE users SET expire_at = substr(expire_at, 1, 20) || '999Z'
-             WHERE id = (SELECT min(id) FROM users WHERE expire_at NOT LIKE '%.999Z')
+             WHERE id = (SELECT min(id) FROM users JOIN living USING (username)
+                          WHERE expire_at NOT LIKE '%.999Z')
             """
         ),
         "customers",
     ),
     "a user has a limit": (
-        in_book("UPDATE users SET hwid_device_limit = 4 WHERE id = 1"),
+        of_the_living(
+            """
+            UPDATE users SET hwid_device_limit = 4
+             WHERE id = (SELECT min(id) FROM users JOIN living USING (username))
+            """
+        ),
         "customers",
     ),
     "an operator's limit was lost": (
