@@ -18,14 +18,20 @@ SELECT begun.stream_id::text, (begun.data->>'attempt')::int, begun.position,
   JOIN counterfoil.events born ON born.stream_id = begun.stream_id AND born.version = 1
  WHERE begun.type = 'fulfillment.attempt_started'
 """
-_SUCCEEDED: Final = """
+_ENDED: Final = """
 SELECT ended.stream_id::text, ended.position, born.position, born.data->>'entitlement',
-       born.data->>'operation'
+       born.data->>'operation', ended.type = 'fulfillment.succeeded'
   FROM counterfoil.events ended
   JOIN counterfoil.events born ON born.stream_id = ended.stream_id AND born.version = 1
- WHERE ended.type = 'fulfillment.succeeded'
+ WHERE ended.type IN ('fulfillment.succeeded', 'fulfillment.cancelled')
 """
-_TAKES_BACK: Final = {"disable": "enable", "enable": "disable"}
+_LETS_IN: Final = frozenset({"enable", "resume", "create"})
+_TAKES_BACK: Final = {
+    "disable": _LETS_IN,
+    "pause": _LETS_IN,
+    "enable": frozenset({"disable", "pause"}),
+}
+"""What leaves nothing to write of it: a resume moves the end, and is written itself."""
 _SO_ALREADY: Final = frozenset({"A029", "A030"})
 """The panel says that a user is disabled, or enabled, already."""
 
@@ -77,11 +83,13 @@ def _every_success_was_applied(books: Books) -> Iterator[str | None]:
         if (operation, attempt) in wrote:
             operations.add(str(operation))
             written[entitlement].append(int(str(position)))
-    succeeded = list(books.rows(_SUCCEEDED))
+    ended = list(books.rows(_ENDED))
     lives: dict[object, dict[_Life, str]] = defaultdict(dict)
-    for _, end, born, entitlement, what in succeeded:
+    for _, end, born, entitlement, what, _ in ended:
         lives[entitlement][int(str(born)), int(str(end))] = str(what)
-    for operation, end, born, entitlement, _ in succeeded:
+    for operation, end, born, entitlement, _, has_succeeded in ended:
+        if not has_succeeded:
+            continue
         # Whoever asks the panel brings all that is owed by then: what was asked for
         # meanwhile finds it done; and of what takes each other back, nothing is left.
         life = int(str(born)), int(str(end))
@@ -94,14 +102,14 @@ def _every_success_was_applied(books: Books) -> Iterator[str | None]:
 
 
 type _Life = tuple[int, int]
-"""Positions at which an operation was asked for, and at which it had succeeded."""
+"""Positions at which an operation was asked for, and at which it had ended."""
 
 
 def _has_rival(lives: dict[_Life, str], life: _Life) -> bool:
     """Whether what takes it back was asked for before it had ended."""
-    rival = _TAKES_BACK.get(lives[life])
+    rivals = _TAKES_BACK.get(lives[life], frozenset())
     return any(
-        asked == rival and born < life[1] and life[0] < end
+        asked in rivals and born < life[1] and life[0] < end
         for (born, end), asked in lives.items()
     )
 

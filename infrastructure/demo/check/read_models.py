@@ -55,8 +55,10 @@ SELECT operation.stream_id::text, parked.position, later.position
   LEFT JOIN LATERAL (
        SELECT min(e.position) AS position
          FROM counterfoil.events e
-        WHERE e.stream_id = parked.stream_id
-          AND e.version > parked.version) later ON true
+        WHERE (e.stream_id = parked.stream_id AND e.version > parked.version)
+              -- of an order that is over nobody need be told what it waits for
+           OR (e.stream_id = (operation.data->>'order')::uuid
+               AND e.type IN ('order.fulfilled', 'order.refunded'))) later ON true
  WHERE parked.type = 'job.parked' AND parked.data->>'gate' = 'panel'
    AND born.data->>'kind' = 'fulfillment'
    AND operation.data->>'operation' = 'create'
