@@ -7,20 +7,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from secrets import token_hex
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from application.job_kinds import Kinds, KindTable, grace_seconds_of
 from application.roles import JOBS, PROJECTIONS, ROLES
 from domain.members import invalid
-from infrastructure.demo import (
-    DemoOptions,
-    DemoResult,
-    Orders,
-    Progress,
-    stage_demo,
-)
-from infrastructure.doctor.examine import examine
-from infrastructure.doctor.finding import Finding
 from infrastructure.errors import refusals_in_our_words
 from infrastructure.extensions.extensions import Extensions
 from infrastructure.first_process import leave_the_first_place
@@ -49,8 +40,12 @@ from infrastructure.projecting.runner.runner import (
 from infrastructure.reviews.folder import keep_folder, require_folder
 from infrastructure.seals.key_ring import MalformedKeysError, new_key
 from infrastructure.settings import Settings
-from infrastructure.simulating import Simulators
 from infrastructure.telemetry import emit, listen, show
+
+if TYPE_CHECKING:
+    from infrastructure.demo import DemoResult, Progress
+    from infrastructure.doctor.finding import Finding
+    from infrastructure.simulating import Simulators
 
 __all__ = ["Composition", "Place", "Services", "open_installation"]
 
@@ -84,15 +79,16 @@ class SchemaState:
 class PlayedDemo:
     """A demo that has ended, and the data folder that it left."""
 
-    result: DemoResult
+    result: "DemoResult"
     folder: Path
 
 
 class Composition:
-    """Everything behind the command line; settings are read when first needed."""
+    """Everything behind the command line; settings are read when first needed.
 
-    simulators: Simulators = Simulators()
-    """The stand-ins for providers."""
+    What one command alone needs is imported by it: each import is time that whoever
+    retries a job would wait for.
+    """
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         """Take the environment that the settings come from."""
@@ -106,6 +102,13 @@ class Composition:
             ConfigurationError: a variable has a value that cannot be meant.
         """
         return Settings.from_env(self._environ)
+
+    @cached_property
+    def simulators(self) -> "Simulators":
+        """The stand-ins for providers."""
+        from infrastructure.simulating import Simulators  # noqa: PLC0415 - see above
+
+        return Simulators()
 
     @cached_property
     def extensions(self) -> Extensions:
@@ -129,8 +132,10 @@ class Composition:
         except MalformedKeysError:
             invalid("id", "1 to 32 of a-z, 0-9, dot, - and _, no mark first")
 
-    def examine(self) -> Iterator[Finding]:
+    def examine(self) -> Iterator["Finding"]:
         """Yield what is well here, and what is not, with what would help."""
+        from infrastructure.doctor.examine import examine  # noqa: PLC0415 - see above
+
         return examine(lambda: self.settings)
 
     def kinds(self) -> KindTable:
@@ -262,13 +267,19 @@ class Composition:
         )
 
     def demo(
-        self, tell: Callable[[str], None], show: Callable[[Progress], None]
+        self, tell: Callable[[str], None], show: Callable[["Progress"], None]
     ) -> PlayedDemo:
         """Play the demo to its end; its data stay.
 
         Raises:
             CounterfoilError: the server, a child or the orders' file failed.
         """
+        from infrastructure.demo import (  # noqa: PLC0415 - see above
+            DemoOptions,
+            Orders,
+            stage_demo,
+        )
+
         folder = self.settings.data_dir / "demo"
         orders = Orders(
             file=_EXAMPLES / "cdnow_orders.csv",

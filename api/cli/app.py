@@ -15,33 +15,8 @@ from typing import Final
 
 import rich_click as click
 
-from api.cli.access.people import people
-from api.cli.access.tokens import tokens
-from api.cli.attempts.history import history
-from api.cli.callbacks.commands import callbacks
-from api.cli.container.healthcheck import healthcheck
-from api.cli.deliveries.commands import deliveries
-from api.cli.demonstrating import demo
-from api.cli.doctor.commands import doctor
-from api.cli.history import events, why
-from api.cli.jobs import job, jobs
-from api.cli.kinds import kinds
-from api.cli.letters.dead_letters import dead_letters
-from api.cli.limits import limits
-from api.cli.maintenance.commands import maintenance
-from api.cli.operating import cancel, operate, retry
-from api.cli.options import group, option
-from api.cli.outbox.commands import outbox
+from api.cli.options import LazyCommands, group, option
 from api.cli.output import complain, say
-from api.cli.projections.commands import projections
-from api.cli.providers.commands import providers
-from api.cli.providers.credentials import credentials
-from api.cli.queues.queues import queues
-from api.cli.queues.workers import workers
-from api.cli.restore.commands import restore_guard
-from api.cli.running import api, migrate, up, worker
-from api.cli.settling import refund, settle
-from api.cli.simulating import simulate
 from api.installation import Installation
 from domain.errors import CounterfoilError
 
@@ -84,42 +59,44 @@ def counterfoil() -> None:
     """
 
 
-for _command in (
-    up,
-    api,
-    worker,
-    migrate,
-    healthcheck,
-    settle,
-    refund,
-    jobs,
-    job,
-    dead_letters,
-    history,
-    kinds,
-    queues,
-    workers,
-    limits,
-    doctor,
-    events,
-    why,
-    retry,
-    cancel,
-    operate,
-    deliveries,
-    maintenance,
-    outbox,
-    projections,
-    providers,
-    credentials,
-    restore_guard,
-    callbacks,
-    tokens,
-    people,
-    simulate,
-    demo,
-):
-    counterfoil.add_command(_command)
+# Not when it is made: rich-click would look at each, and so import it.
+counterfoil.commands = LazyCommands(
+    {
+        "up": "api.cli.running:up",
+        "api": "api.cli.running:api",
+        "worker": "api.cli.running:worker",
+        "migrate": "api.cli.running:migrate",
+        "healthcheck": "api.cli.container.healthcheck:healthcheck",
+        "settle": "api.cli.settling:settle",
+        "refund": "api.cli.settling:refund",
+        "jobs": "api.cli.jobs:jobs",
+        "job": "api.cli.jobs:job",
+        "dead-letters": "api.cli.letters.dead_letters:dead_letters",
+        "history": "api.cli.attempts.history:history",
+        "kinds": "api.cli.kinds:kinds",
+        "queues": "api.cli.queues.queues:queues",
+        "workers": "api.cli.queues.workers:workers",
+        "limits": "api.cli.limits:limits",
+        "doctor": "api.cli.doctor.commands:doctor",
+        "events": "api.cli.history:events",
+        "why": "api.cli.history:why",
+        "retry": "api.cli.operating:retry",
+        "cancel": "api.cli.operating:cancel",
+        "operate": "api.cli.operating:operate",
+        "deliveries": "api.cli.deliveries.commands:deliveries",
+        "maintenance": "api.cli.maintenance.commands:maintenance",
+        "outbox": "api.cli.outbox.commands:outbox",
+        "projections": "api.cli.projections.commands:projections",
+        "providers": "api.cli.providers.commands:providers",
+        "credentials": "api.cli.providers.credentials:credentials",
+        "restore-guard": "api.cli.restore.commands:restore_guard",
+        "callbacks": "api.cli.callbacks.commands:callbacks",
+        "tokens": "api.cli.access.tokens:tokens",
+        "people": "api.cli.access.people:people",
+        "simulate": "api.cli.simulating:simulate",
+        "demo": "api.cli.demonstrating:demo",
+    }
+)
 
 
 def run(installation: Installation, arguments: Sequence[str]) -> int:

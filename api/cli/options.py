@@ -4,10 +4,11 @@ rich-click leaves a type parameter of click's open, which a strict checker takes
 untyped code at every use.  So its decorators are called here alone.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from importlib import import_module
 from inspect import cleandoc
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast, override
 
 import rich_click as click
 
@@ -50,6 +51,43 @@ def _group(function: Callable[..., Any], *, answers: bool) -> click.Group:
     return click.group(
         help=_help(function), context_settings=names, invoke_without_command=answers
     )(function)
+
+
+class LazyCommands(MutableMapping[str, click.Command]):
+    """Commands by name, each told as `module:attribute` and imported when asked for.
+
+    All of the product is a second of a core, and a person who retries a job needs
+    neither the API's framework nor the demo.
+    """
+
+    def __init__(self, places: Mapping[str, str]) -> None:
+        """Take where each command is."""
+        self._known: dict[str, str | click.Command] = dict(places)
+
+    @override
+    def __getitem__(self, name: str) -> click.Command:
+        known = self._known[name]
+        if isinstance(known, str):
+            module, _, attribute = known.partition(":")
+            known = cast("click.Command", getattr(import_module(module), attribute))
+            self._known[name] = known
+        return known
+
+    @override
+    def __setitem__(self, name: str, command: click.Command) -> None:
+        self._known[name] = command
+
+    @override
+    def __delitem__(self, name: str) -> None:
+        del self._known[name]
+
+    @override
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._known)
+
+    @override
+    def __len__(self) -> int:
+        return len(self._known)
 
 
 def _help(function: Callable[..., Any]) -> str:

@@ -7,7 +7,6 @@ import rich_click as click
 
 from api.cli.options import Decorator, as_json, command, option
 from api.cli.output import document, say
-from api.http.serving import serve, serve_somewhere
 from api.installation import Installation, Services
 from api.places import Place, SchemaState
 from application.roles import API, JOBS, PROJECTIONS, ROLES, chosen
@@ -37,6 +36,7 @@ def up(installation: Installation, *, ephemeral: bool, as_json: bool) -> None:
       COUNTERFOIL_REMNAWAVE_URL=https://panel.example.org \
         COUNTERFOIL_REMNAWAVE_TOKEN=... counterfoil up
     """
+    from api.http.serving import serve_somewhere  # noqa: PLC0415 - see `LazyCommands`
 
     def announce(services: Services, address: str | None) -> None:
         with suppress(OSError):  # whoever should read it may be gone, its disk full
@@ -63,6 +63,7 @@ def api(installation: Installation, *, as_json: bool) -> None:
       counterfoil api
       COUNTERFOIL_HTTP_ADDR=:8080 counterfoil api
     """
+    from api.http.serving import serve  # noqa: PLC0415 - see `LazyCommands`
 
     def announce(services: Services, address: str | None) -> None:
         with suppress(OSError):  # whoever should read it may be gone, its disk full
