@@ -103,7 +103,7 @@ class Composition:
         """
         return Settings.from_env(self._environ)
 
-    @cached_property
+    @property
     def simulators(self) -> "Simulators":
         """The stand-ins for providers."""
         from infrastructure.simulating import Simulators  # noqa: PLC0415 - see above
