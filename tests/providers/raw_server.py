@@ -19,6 +19,7 @@ class RawServer:
         self._open: list[socket.socket] = []
         self.heads: list[bytes] = []
         self.connections = 0
+        self._accepting = threading.Thread(target=self._accept, daemon=True)
 
     @property
     def url(self) -> str:
@@ -26,7 +27,7 @@ class RawServer:
         return f"http://127.0.0.1:{self._listener.getsockname()[1]}"
 
     def __enter__(self) -> Self:
-        threading.Thread(target=self._accept, daemon=True).start()
+        self._accepting.start()
         return self
 
     def __exit__(
@@ -37,6 +38,7 @@ class RawServer:
     ) -> None:
         # shutdown wakes the accept, which a close alone would not
         self._listener.shutdown(socket.SHUT_RDWR)
+        self._accepting.join()  # what it has just taken is closed as well
         self._listener.close()
         for connection in self._open:
             connection.close()
