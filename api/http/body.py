@@ -23,6 +23,8 @@ from api.http.problems.pointers import pointer
 from api.http.problems.problem import Mistake, ProblemError
 from domain.text import storable
 
+CUT: Final = "cut"
+"""Of a request's state: the problem for which its sender was hung up on."""
 LARGEST: Final = 1 << 20
 """Bytes of a body."""
 DEEPEST: Final = 64
@@ -46,7 +48,8 @@ class StrictRequest(Request[Any, Any, Any]):
             return await super().body()
         except InternalServerException:
             detail = "the connection ended before the body did"
-            raise ProblemError(INVALID_REQUEST, detail) from None
+            code: str = self.scope["state"].get(CUT, INVALID_REQUEST)
+            raise ProblemError(code, detail) from None
 
     @override
     async def json(self) -> Any:

@@ -9,7 +9,7 @@ from litestar.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.http.surface import Surface
 
-_NOWHERE: Final = "none"
+NOWHERE: Final = "none"
 _KEY: Final = b"idempotency-key"
 _REPLAYED: Final = b"idempotency-replayed"
 _KEYED: Final = {
@@ -74,7 +74,7 @@ class Counted:
             return
         began_at = time.monotonic()
         surface = _surface(scope["path"])
-        method = scope["method"] if scope["method"] in _METHODS else _NOWHERE
+        method = scope["method"] if scope["method"] in _METHODS else NOWHERE
         told = _Told()
 
         async def answer(message: Message) -> None:
@@ -90,7 +90,7 @@ class Counted:
             await self.app(scope, receive, answer)
         finally:
             seconds = time.monotonic() - began_at
-            route = cast("dict[str, Any]", scope).get("path_template") or _NOWHERE
+            route = cast("dict[str, Any]", scope).get("path_template") or NOWHERE
             problem = _problem(scope)
             self.counts.answered(
                 surface,
@@ -106,9 +106,9 @@ class Counted:
         self, scope: Scope, surface: str, told: "_Told", problem: str | None
     ) -> None:
         if told.status == _UNAUTHORIZED:
-            self.counts.refused(surface, problem or _NOWHERE, is_known=False)
+            self.counts.refused(surface, problem or NOWHERE, is_known=False)
         elif told.status == _FORBIDDEN:
-            self.counts.refused(surface, problem or _NOWHERE, is_known=True)
+            self.counts.refused(surface, problem or NOWHERE, is_known=True)
         if any(name == _KEY for name, _ in scope["headers"]):
             result = _KEYED.get(problem or "")
             if told.is_replayed:
@@ -131,7 +131,7 @@ def _surface(path: str) -> str:
     for surface in (Surface.ADMIN, Surface.PANEL, Surface.HOOKS, Surface.SHOPS):
         if path == surface or path.startswith(f"{surface}/"):
             return surface.name.lower()
-    return _NOWHERE
+    return NOWHERE
 
 
 def _problem(scope: Scope) -> str | None:

@@ -15,7 +15,7 @@ from api.http.authentication.rates import HEADERS
 
 REQUEST_ID: Final = b"x-request-id"
 _ID: Final = re.compile(rb"[A-Za-z0-9._-]{8,64}")
-_FOR_ALL: Final = (
+FOR_ALL: Final = (
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
 )
@@ -42,7 +42,7 @@ class Envelope:
         async def answer(message: Message) -> None:
             nonlocal is_told
             if message["type"] == "http.response.start":
-                headers = [*message.get("headers", ()), *_FOR_ALL]
+                headers = [*message.get("headers", ()), *FOR_ALL]
                 headers += scope["state"].get(HEADERS, ())
                 message["headers"] = [*headers, (REQUEST_ID, request_id)]
             elif is_head and message["type"] == "http.response.body":

@@ -8,12 +8,15 @@ import socket
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Final, override
+from functools import partial
+from typing import Final, cast, override
 
 import uvicorn
 from litestar.concurrency import get_asyncio_executor, set_asyncio_executor
 from litestar.types import ASGIApp
 
+from api.http.counted import Counts
+from api.http.protocol import HEAD_BYTES, Patience, Protocol
 from application.errors import ApplicationError
 
 GRACE_SECONDS: Final = 25
@@ -22,7 +25,7 @@ HANDLERS: Final = 24
 """Requests that are answered at once; each guard and each handler takes a thread."""
 _BACKLOG: Final = 1024
 _KEEP_ALIVE_SECONDS: Final = 20
-_HEADER_BYTES: Final = 32_768
+_PATIENCE: Final = Patience()
 
 
 class AddressTakenError(ApplicationError):
@@ -50,10 +53,18 @@ class _Server(uvicorn.Server):
 class HttpServer:
     """Serves one application at one address."""
 
-    def __init__(
-        self, app: ASGIApp, host: str, port: int, ask: Callable[[], None] | None = None
+    def __init__(  # noqa: PLR0913, PLR0917 - what, where, and two that are told
+        self,
+        app: ASGIApp,
+        host: str,
+        port: int,
+        ask: Callable[[], None] | None = None,
+        counts: Counts | None = None,
+        patience: Patience = _PATIENCE,
     ) -> None:
         """Take what to serve and where; `ask` is called when it is to stop.
+
+        `counts` is told of what is refused before `app` has seen it.
 
         Raises:
             AddressTakenError: the address cannot be had.
@@ -64,7 +75,7 @@ class HttpServer:
             uvicorn.Config(
                 app,  # pyright: ignore[reportArgumentType] - the same protocol
                 loop="asyncio",
-                http="h11",
+                http=cast("type[Protocol]", partial(Protocol, counts, patience)),
                 ws="none",
                 lifespan="off",  # nothing of ours begins or ends with it
                 log_config=None,
@@ -74,7 +85,7 @@ class HttpServer:
                 backlog=_BACKLOG,
                 timeout_keep_alive=_KEEP_ALIVE_SECONDS,
                 timeout_graceful_shutdown=GRACE_SECONDS,
-                h11_max_incomplete_event_size=_HEADER_BYTES,
+                h11_max_incomplete_event_size=HEAD_BYTES,
             )
         )
         self._handlers = ThreadPoolExecutor(HANDLERS, thread_name_prefix="handler")

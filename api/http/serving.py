@@ -16,7 +16,7 @@ def serve(services: HttpServices, host: str, port: int) -> HttpServer:
         AddressTakenError: the address cannot be had.
     """
     app = enveloped(application(services), services.counts)
-    return HttpServer(app, host, port, services.feed.close)
+    return HttpServer(app, host, port, services.feed.close, services.counts)
 
 
 def serve_somewhere(services: HttpServices, host: str, port: int) -> HttpServer:

@@ -35,6 +35,7 @@ def _of_all(operation: Operation) -> Iterator[str]:
     declared, surface = operation.declared, operation.surface
     yield from (catalogue.UNKNOWN_FIELD, catalogue.INVALID_REQUEST)
     yield catalogue.NOT_ACCEPTABLE
+    yield from (catalogue.REQUEST_TIMEOUT, catalogue.HEAD_TOO_LARGE)
     if not declared.is_open:
         yield from (catalogue.UNAUTHORIZED, catalogue.QUOTA_EXCEEDED)
     if not declared.is_open and surface is Surface.PANEL and declared.is_change:

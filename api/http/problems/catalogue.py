@@ -55,6 +55,8 @@ PRECONDITION_REQUIRED: Final = "precondition_required"
 CALLBACK_REJECTED: Final = "callback_rejected"
 REASON_REQUIRED: Final = "reason_required"
 QUOTA_EXCEEDED: Final = "quota_exceeded"
+REQUEST_TIMEOUT: Final = "request_timeout"
+HEAD_TOO_LARGE: Final = "head_too_large"
 STATE_CONFLICT: Final = "state_conflict"
 JOBS_UNAVAILABLE: Final = "jobs_unavailable"
 DEPENDENCY_UNAVAILABLE: Final = "dependency_unavailable"
@@ -72,8 +74,10 @@ def _by_code(types: Iterable[ProblemType]) -> Mapping[str, ProblemType]:
     return {each.code: each for each in types}
 
 
-_PASSING: Final = frozenset({"order_busy", "key_busy", "idempotency_in_progress"})
-"""Conflicts that pass by themselves."""
+_PASSING: Final = frozenset(
+    {"order_busy", "key_busy", "idempotency_in_progress", REQUEST_TIMEOUT}
+)
+"""What passes by itself."""
 
 PROBLEMS: Final = _by_code(
     (
@@ -97,6 +101,16 @@ PROBLEMS: Final = _by_code(
             NOT_ACCEPTABLE,
             HTTPStatus.NOT_ACCEPTABLE,
             "The answer has no such form",
+        ),
+        ProblemType(
+            REQUEST_TIMEOUT,
+            HTTPStatus.REQUEST_TIMEOUT,
+            "The request did not come whole in time",
+        ),
+        ProblemType(
+            HEAD_TOO_LARGE,
+            HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE,
+            "Request line and headers are too large",
         ),
         ProblemType(STATE_CONFLICT, _409, "Its state forbids that"),
         ProblemType("unique_job_active", _409, "A live job has the same unique key"),

@@ -95,7 +95,22 @@ def render(
     kind = PROBLEMS[problem.code]
     if kind.status == HTTPStatus.INTERNAL_SERVER_ERROR:
         report(request_id, error)
-    body = Problem(
+    body = told(problem, request_id, **more)
+    request.scope["state"]["problem"] = kind.code
+    headers = {"Cache-Control": "no-store", **problem.headers}
+    return Response(
+        body, status_code=kind.status, media_type=MEDIA_TYPE, headers=headers
+    )
+
+
+def told(
+    problem: ProblemError,
+    request_id: str,
+    **more: Any,  # noqa: ANN401 - members beside what all of them have
+) -> Problem:
+    """Return what is answered of a problem to that request."""
+    kind = PROBLEMS[problem.code]
+    return Problem(
         type=kind.uri,
         title=kind.title,
         status=kind.status,
@@ -108,11 +123,6 @@ def render(
         errors=tuple(map(_veiled, problem.mistakes)),
         violated_policies=problem.violated,
         **more,
-    )
-    request.scope["state"]["problem"] = kind.code
-    headers = {"Cache-Control": "no-store", **problem.headers}
-    return Response(
-        body, status_code=kind.status, media_type=MEDIA_TYPE, headers=headers
     )
 
 
@@ -234,4 +244,4 @@ def _on_the_wire(name: str) -> str:
     return first + "".join(map(str.capitalize, rest))
 
 
-__all__ = ["INSUFFICIENT_SCOPE", "MEDIA_TYPE", "as_problem", "render"]
+__all__ = ["INSUFFICIENT_SCOPE", "MEDIA_TYPE", "as_problem", "render", "told"]

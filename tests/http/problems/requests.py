@@ -2,6 +2,7 @@
 
 import httpx
 
+from api.http.protocol import Patience
 from api.http.surface import Surface
 from domain.access.permissions import Permission
 from domain.access.roles import Role
@@ -31,6 +32,16 @@ def a_program_gives_no_key(stage: Stage) -> httpx.Response:
 @provokes("not_acceptable")
 def a_browser_wants_a_page(stage: Stage) -> httpx.Response:
     return stage.admin.get("/jobs", headers={"Accept": "text/html"})
+
+
+@provokes("request_timeout")
+def a_request_breaks_off(stage: Stage) -> httpx.Response:
+    return stage.told(b"GET /v1/ready HTTP/1.1\r\nHos", Patience(head_seconds=0.1))
+
+
+@provokes("head_too_large")
+def a_cookie_is_endless(stage: Stage) -> httpx.Response:
+    return stage.told(b"GET /v1/ready HTTP/1.1\r\nCookie: " + 20_000 * b"a")
 
 
 @provokes("invalid_filter")

@@ -13,6 +13,9 @@ import httpx
 import psycopg
 from psycopg.types.json import Jsonb
 
+from api.http.app import application, enveloped
+from api.http.protocol import Patience
+from api.http.server import HttpServer
 from api.http.surface import Surface
 from infrastructure.installation import Services
 from infrastructure.live.feed import Feed, FeedLimits
@@ -20,6 +23,7 @@ from infrastructure.settings import Settings
 from tests.callbacks.stage import RING, configure
 from tests.fixtures.database import TestDatabase
 from tests.fixtures.http import Api, api_over
+from tests.http.sockets.raw import asked, read
 from tests.operators.deliveries.goods import Shop
 from tests.operators.world import World
 
@@ -98,6 +102,19 @@ class Stage:
         body = {"verdict": "not_purchased", "evidence": "the ledger has none"} | said
         path = f"/deliveries/dlv_{delivery}/decision"
         return who.post(path, json=body, headers=headers)
+
+    def told(self, sent: bytes, patience: Patience | None = None) -> httpx.Response:
+        """Return what the API says to these bytes, if it waits that long for more."""
+        services = self.api.services
+        app = enveloped(application(services), services.counts)
+        server = HttpServer(
+            app, "127.0.0.1", 0, None, services.counts, patience or Patience()
+        )
+        server.start()
+        try:
+            return read(asked(server.address, sent))
+        finally:
+            server.stop()
 
     @cached_property
     def busy(self) -> dict[str, httpx.Response]:
