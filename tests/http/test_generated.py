@@ -19,6 +19,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis.errors import Unsatisfiable
 from hypothesis.stateful import run_state_machine_as_test
 from schemathesis.checks import not_a_server_error
+from schemathesis.config import SchemathesisConfig
 from schemathesis.core.result import Ok
 from schemathesis.generation import GenerationMode
 from schemathesis.specs.openapi.checks import (
@@ -64,6 +65,11 @@ ONLY = os.environ.get("API_ONLY", "")
 """Part of the paths that are asked for: `API_ONLY=/jobs pytest …`."""
 CREDENTIAL = ("Authorization", "Cookie", "X-CSRF-Token")
 """Headers of who asks: what is generated for them is replaced."""
+REFUSED = [400, 401, 403, 404, 405, 406, 409, 415, 422, 428, 429, 431, "5xx"]
+"""Whose wrong parameter is longer than a head may be is told of the head."""
+CONFIG = SchemathesisConfig.from_dict(
+    {"checks": {"negative_data_rejection": {"expected-statuses": REFUSED}}}
+)
 SIGNS_OUT = "panel_sign_out"
 SURFACES = (Surface.SHOPS, Surface.ADMIN, Surface.PANEL)
 
@@ -98,10 +104,10 @@ def of_surface(surface: Surface) -> Any:  # noqa: ANN401 - theirs
         for path, methods in told["paths"].items()
         if ONLY in path and all(tag in each["tags"] for each in methods.values())
     }
-    return schemathesis.openapi.from_dict(told)
+    return schemathesis.openapi.from_dict(told, config=CONFIG)
 
 
-contract = schemathesis.openapi.from_dict(without_credentials())
+contract = schemathesis.openapi.from_dict(without_credentials(), config=CONFIG)
 
 
 def operations(surface: Surface) -> Iterator[Any]:
